@@ -111,18 +111,16 @@ class Mind:
     def for_user(self, user: str, key: str | None = None) -> Self:
         """The same memory as another user sees it, while this one is open; nothing is captured."""
         name = self.scope.user if user == self.scope.user else check_user(user)
-        other = copy(self)
-        # A copy of this object, before anybody else has it.
+        other = copy(self)  # which nobody else has yet
         vars(other).update(_open_parts=self._parts.for_user(name, key), _is_lent=True)
         return other
 
     def close(self) -> None:
         """Release the store; what waits to be done in the background stays in its queue."""
-        if self._is_lent:
-            return
-        for thread in self._threads:
-            thread.close()
-        self._open_parts.close()
+        if not self._is_lent:
+            for thread in self._threads:
+                thread.close()
+            self._open_parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -371,7 +369,7 @@ class Mind:
         return history.states(self._parts.store, self.scope, memories, self._parts.clock())
 
     def outdated(
-        self, memories: Sequence[Memory], as_of: datetime | None = None
+        self, memories: Sequence[Memory], as_of: datetime | str | None = None
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated now or at a moment, by which one, since when."""
         return self._parts.group(States).outdated(memories, check_time(as_of, "as_of"))
@@ -443,16 +441,18 @@ class Mind:
         agent: str | None = None,
         session: str | None = None,
         project: str | None = None,
+        said_at: datetime | None = None,
+        inbox: bool = False,
         dry_run: bool = False,
     ) -> Learned:
-        """Learn from the messages of a turn, as the setting `learn` says.
+        """Learn from the messages of a turn, as the setting `learn` says; with `inbox`, propose.
 
         A turn that is given again teaches nothing new. With `dry_run` nothing is stored.
         """
-        from bearinmind.app.curation import learner_of  # noqa: PLC0415  see above
+        from bearinmind.app.curation import learner_of, origin_of  # noqa: PLC0415  see above
 
-        origin = {"agent": agent, "session": session, "project": project}
-        learner = learner_of(self._parts, self._nearest, origin, dry_run=dry_run)
+        origin = origin_of({"agent": agent, "session": session, "project": project}, said_at)
+        learner = learner_of(self._parts, self._nearest, origin, inbox=inbox, dry_run=dry_run)
         learned = learner([*messages])
         if learned.stored and not dry_run:
             self._parts.background.nudge()

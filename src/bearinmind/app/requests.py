@@ -10,13 +10,13 @@ from typing import Any, TypedDict
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidProvenance, InvalidQuery
 from bearinmind.remember.admit import (
-    SPAN,
     check_category,
     check_origin,
     check_past,
     check_tags,
     check_time,
     check_user,
+    span_before_now,
 )
 from bearinmind.remember.update import Changes
 from bearinmind.types import (
@@ -53,7 +53,7 @@ class DraftFields(TypedDict, total=False):
     keywords: Iterable[str]
     importance: float
     sensitive: bool
-    created_at: datetime | str | None
+    created_at: datetime | str | None  #: text in ISO 8601, as for every time
     valid_from: datetime | str | None
     valid_to: datetime | str | None
     agent: str | None
@@ -93,6 +93,7 @@ class QueryFields(FilterFields, total=False):
     sort_by: str
     budget_bytes: int | None
     group: str
+    min_probability: float | None  #: of a hit, in place of the usual floor
     all: bool
 
 
@@ -172,7 +173,7 @@ def anchor(
 
 def is_moment(text: str) -> bool:
     """Whether a text is meant as a time rather than as an id."""
-    return bool(_DATE.match(text.strip()) or SPAN.fullmatch(text.strip()))
+    return bool(_DATE.match(text.strip()) or span_before_now(text))
 
 
 def owner(fields: ListFields) -> Whose | UserId | None:
@@ -198,5 +199,14 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
         budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
         group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
+        min_probability=_probability(fields.get("min_probability")),
         all=fields.get("all", False),
     )
+
+
+def _probability(value: float | None) -> float | None:
+    if value is not None and not 0 <= value <= 1:
+        raise InvalidQuery(
+            f"min_probability {value!r} is not between 0 and 1", hint="Give 0.5 for half."
+        )
+    return value

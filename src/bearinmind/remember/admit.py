@@ -32,6 +32,8 @@ TIME_HINT = (
 
 SPAN = re.compile(r"(\d{1,9})([mhdw])")  #: how long ago
 SPAN_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_AGO = re.compile(r"(?P<count>\d{1,6}|an?|one) (?P<unit>minute|hour|day|week)s? ago")
+_AGO_WORDS = {"yesterday": "1d", "last week": "1w", "last month": "30d", "last year": "365d"}
 
 _IRREGULAR = {"person": "people", "persons": "people"}
 # Every control character but tab and line ends, and halves of characters that lost the other half.
@@ -175,9 +177,18 @@ def check_time(time: datetime | str | None, what: str) -> datetime | None:
     return None if time is None else check_moment(time, what)
 
 
+def span_before_now(text: str) -> re.Match[str] | None:
+    """How long ago a text says: a number and its unit."""
+    words = " ".join(text.casefold().split())
+    if ago := _AGO.fullmatch(words):
+        count = ago["count"] if ago["count"].isdigit() else "1"
+        words = count + ago["unit"][0]
+    return SPAN.fullmatch(_AGO_WORDS.get(words, words))
+
+
 def check_past(time: datetime | str | None, what: str, now: datetime) -> datetime | None:
-    """A moment in UTC, or as long before now as `30m`, `12h`, `3d` or `2w`, if one is given."""
-    span = SPAN.fullmatch(time.strip()) if isinstance(time, str) else None
+    """A moment in UTC, or before now: `3d`, `2 weeks ago`, `yesterday` at this time."""
+    span = span_before_now(time) if isinstance(time, str) else None
     if span is None:
         return check_time(time, what)
     try:

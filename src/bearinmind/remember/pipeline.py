@@ -21,6 +21,7 @@ from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
 from bearinmind.remember.resolve import REPLACING, Resolved, resolve, superseding
+from bearinmind.remember.secrets import Kind
 from bearinmind.remember.sensitive import (
     Boundary,
     Reveal,
@@ -115,6 +116,11 @@ class Remember:
         if outcome.memory.id == id_:  # known already when it was sent twice at the same time
             return Stored(memory=outcome.memory)
         return outcome
+
+    def unstored(self, scope: Scope, draft: Draft) -> Memory:
+        """The memory that a draft would become."""
+        now = self.clock()
+        return _new(scope, admit(draft, self.rules, now), self.new_id(), now)
 
     def _stored_before(self, scope: Scope, draft: Draft, id_: MemoryId) -> Stored | None:
         """The memory that was stored under this id, as it is now, if it was made of this draft."""
@@ -218,6 +224,24 @@ class Remember:
             versions=tuple(admitted),
             sealed=tuple(record for at, record in sorted(records.items()) if at in present),
         )
+
+    def preview_history(
+        self, scope: Scope, versions: Sequence[Memory]
+    ) -> tuple[Memory, tuple[Kind, ...]]:
+        """What a memory from elsewhere would be, and the secrets in it; nothing is sealed."""
+        kinds: dict[Kind, None] = {}
+        admitted: list[Memory] = []
+        for version in versions:
+            self.boundary.refuse_in_clear_fields(draft_of(version))
+            if version.sensitive and is_placeholder(version.content):
+                admitted.append(version)
+                kinds |= dict.fromkeys(named_kinds(version.content))
+            else:
+                admitted.append(self._admitted(scope, version, self.rules))
+                kinds |= dict.fromkeys(self.boundary.kinds(version.content))
+        _check_order(admitted)
+        present = admitted[-1]
+        return replace(present, sensitive=present.sensitive or bool(kinds)), tuple(kinds)
 
     def _admitted(self, scope: Scope, version: Memory, rules: Rules) -> Memory:
         draft = admit(draft_of(version), rules, self.clock())

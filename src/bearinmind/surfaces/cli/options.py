@@ -96,7 +96,9 @@ Since = Annotated[
     str | None, typer.Option("--since", help="Only made since this time: 2026-11-15, 12h, 3d, 2w.")
 ]
 Until = Annotated[str | None, typer.Option("--until", help="Only made before this time.")]
-AsOf = Annotated[str | None, typer.Option("--as-of", help="What was known at this time.")]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", help="What was known then: 2026-11-15, 3d, yesterday.")
+]
 OfSession = Annotated[str | None, typer.Option("--session", help="Only of this session.")]
 OfProject = Annotated[str | None, typer.Option("--project", help="Only of this project.")]
 OfAgent = Annotated[str | None, typer.Option("--agent", help="Only of this agent.")]

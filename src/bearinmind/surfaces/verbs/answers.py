@@ -106,7 +106,7 @@ class ListAnswer:
 
     @classmethod
     def of(
-        cls, mind: Mind, page: Sequence[Memory], limit: int, as_of: datetime | None = None
+        cls, mind: Mind, page: Sequence[Memory], limit: int, as_of: datetime | str | None = None
     ) -> Self:
         """The first `limit` memories; one more says that there is another page."""
         shown = tuple(page[:limit])

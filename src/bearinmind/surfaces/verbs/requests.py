@@ -187,6 +187,9 @@ class QueryRequest(FilterRequest):
     group: Group | None = Field(
         None, description="`off` gives every state of a thing as a hit of its own."
     )
+    min_probability: float | None = Field(
+        None, ge=0, le=1, description="The least probability of a hit, in place of the usual one."
+    )
     all: bool | None = Field(None, description="Also hits that are unlikely to answer.")
 
 
