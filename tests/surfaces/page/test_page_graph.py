@@ -100,8 +100,9 @@ def test_names_are_merged_and_separated_again(tab: Browser, server: Serving) -> 
     sees(tab, "is a thing of its own again", ".toasts")
     assert ada.graph.merges() == []
     click(tab, "Undo", ".toast:last-child")
-    sees(tab, "Also called", "aside")
+    sees(tab, "Undone.", ".toasts")
     assert len(ada.graph.merges()) == 1
+    sees(tab, "Also called", "aside")
 
 
 def test_time_shows_when_memories_were_made_and_how_a_thing_changed(

@@ -48,6 +48,7 @@ def toast(tab: Browser, words: str) -> None:
 def undo(tab: Browser) -> None:
     click(tab, "Undo", ".toast:last-child")
     toast(tab, "Undone.")
+    tab.run("document.querySelectorAll('.toast [aria-label]').forEach((each) => each.click())")
 
 
 def stored(server: Serving, id_: str) -> Memory:
