@@ -14,7 +14,9 @@ from bearinmind.errors import MindError
 from bearinmind.surfaces.cli import app as command_line
 from bearinmind.surfaces.failures import MEANINGS, meaning_of
 from bearinmind.surfaces.http.routes import Parts
+from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
 from bearinmind.surfaces.verbs.requests import Request
+from bearinmind.surfaces.verbs.server_verbs import OWN_VERBS
 from bearinmind.surfaces.verbs.table import ADMIN_VERBS, EVERY_VERB, VERBS
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access
@@ -31,6 +33,13 @@ NO_TOOL = {
     **dict.fromkeys(
         (verb.name for verb in VERBS if verb.name.startswith("curation.")),
         "the inbox is there for people to decide",
+    ),
+    **dict.fromkeys(
+        (verb.name for verb in OWN_VERBS), "the page and the command line are for people"
+    ),
+    **dict.fromkeys(
+        (verb.name for verb in GRAPH_VERBS),
+        "a recall follows the graph by itself; people look around in it",
     ),
     **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
 }

@@ -20,6 +20,7 @@ from bearinmind.remember.secrets import find
 from bearinmind.surfaces.http import logs, responses
 from bearinmind.surfaces.http.auth import Names
 from bearinmind.surfaces.http.telemetry import OTHER, Metrics, Telemetry
+from bearinmind.surfaces.http.traffic import TrafficCounter
 
 REQUEST_ID = "X-Request-Id"
 
@@ -42,6 +43,7 @@ class Around:
 
     names: Names
     metrics: Metrics
+    traffic: TrafficCounter
     telemetry: Telemetry
 
 
@@ -138,6 +140,7 @@ class _Exchange:
         seconds = perf_counter() - self._began
         self._around.metrics.answered(self._method, route, status, seconds)
         caller = self._state.get("caller")
+        self._around.traffic.answered(caller.user if caller else None, route, status)
         logs.request(
             method=self._method,
             route=route,

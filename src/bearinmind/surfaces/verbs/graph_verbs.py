@@ -1,0 +1,258 @@
+"""The verbs of the concept graph: requests, answers, functions and rows.
+
+None of them is a tool: a recall follows the graph by itself, and people look around in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Annotated
+
+from pydantic import Field
+
+from bearinmind.app import Mind
+from bearinmind.app.graph import LONGEST, MOST_HOPS
+from bearinmind.concepts import Concept, ConceptName, Merge, Relation
+from bearinmind.graph.lookup import MemoryCard
+from bearinmind.graph.walk import Edge, Subgraph
+from bearinmind.surfaces.verbs.answers import as_data
+from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, OneRequest
+from bearinmind.surfaces.verbs.requests import Request as _Request
+from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.types import Access, Memory, MemoryId
+
+Name = Annotated[str, Field(min_length=1, max_length=1_000, description="A name, in any case.")]
+
+# ---- requests ------------------------------------------------------------------------------------
+
+
+class HubsRequest(FilterRequest):
+    """Which concepts are listed."""
+
+    limit: Count = 20
+    containing: Name | None = None
+
+
+class ConceptRequest(FilterRequest):
+    """A concept, and how many of its memories and relations."""
+
+    concept: Name
+    limit: Count = 20
+
+
+class SubgraphRequest(FilterRequest):
+    """The concept around which to look, how far, and for how many."""
+
+    centre: Name
+    hops: Annotated[int, Field(ge=1, le=MOST_HOPS), WHOLE] = 1
+    limit: Count = 30
+
+
+class PathRequest(FilterRequest):
+    """Two concepts, and how many steps a way between them may have."""
+
+    start: Name
+    goal: Name
+    longest: Annotated[int, Field(ge=1, le=LONGEST), WHOLE] = 4
+
+
+class AliasRequest(_Request):
+    """A name that was merged into a concept."""
+
+    alias: Name
+
+
+class MergeRequest(AliasRequest):
+    """Two names that are taken for one concept."""
+
+    into: Name
+    reason: Annotated[str, Field(max_length=200)] = "said so"
+
+
+class MergesRequest(_Request):
+    """Which merges are listed."""
+
+    undone: bool = Field(False, description="Also those that were undone.")
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubsAnswer:
+    """Concepts, the one that most memories mention first."""
+
+    concepts: tuple[Concept, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptAnswer:
+    """A concept with its memories and its relations, past ones included."""
+
+    concept: Concept
+    relations: tuple[Relation, ...]
+    others: tuple[Concept, ...]  #: at the other ends of the relations
+    memories: tuple[Memory, ...]  #: those about it first, then the newest
+    as_data: tuple[MemoryId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathAnswer:
+    """A way from a concept to another; without steps there is none, or the two are one."""
+
+    start: Concept
+    goal: Concept
+    steps: tuple[Edge, ...]
+    concepts: tuple[Concept, ...]  #: on the way
+    memories: tuple[Memory, ...]  #: that the steps name
+    as_data: tuple[MemoryId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergesAnswer:
+    """The merges that hold, oldest first."""
+
+    merges: tuple[Merge, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmergeAnswer:
+    """The concept that is separate again."""
+
+    name: ConceptName
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def hubs(mind: Mind, request: HubsRequest) -> HubsAnswer:
+    """The concepts that most memories mention."""
+    return HubsAnswer(concepts=tuple(mind.graph.hubs(**request.given())))
+
+
+def concept(mind: Mind, request: ConceptRequest) -> ConceptAnswer:
+    """What is known of a concept."""
+    card = mind.graph.concept(request.concept, **request.given("concept"))
+    memories = _memories(mind, card.mentions, request)
+    ends = {name for relation in card.relations for name in (relation.source, relation.target)}
+    return ConceptAnswer(
+        concept=card.concept,
+        relations=card.relations,
+        others=_concepts(mind, ends - {card.concept.name}),
+        memories=memories,
+        as_data=as_data(mind.scope.user, memories),
+    )
+
+
+def path(mind: Mind, request: PathRequest) -> PathAnswer:
+    """The shortest way between two concepts."""
+    way = mind.graph.path(request.start, request.goal, **request.given("start", "goal"))
+    memories = _memories(
+        mind, dict.fromkeys(x for step in way.steps for x in step.memories), request
+    )
+    return PathAnswer(
+        start=way.start,
+        goal=way.goal,
+        steps=way.steps,
+        concepts=_concepts(mind, {name for step in way.steps for name in step[:2]}),
+        memories=memories,
+        as_data=as_data(mind.scope.user, memories),
+    )
+
+
+def merges(mind: Mind, request: MergesRequest) -> MergesAnswer:
+    """The merges that hold, perhaps also those that were undone."""
+    return MergesAnswer(merges=tuple(mind.graph.merges(**request.given())))
+
+
+def unmerge(mind: Mind, request: AliasRequest) -> UnmergeAnswer:
+    """Undo a merge."""
+    return UnmergeAnswer(name=ConceptName(mind.graph.unmerge(request.alias)))
+
+
+def _memories(mind: Mind, ids: Iterable[MemoryId], request: FilterRequest) -> tuple[Memory, ...]:
+    """These memories in their order, as they were at the moment of the request."""
+    ordered = [*ids]
+    held = mind.graph.memories(ordered, request.as_of) if ordered else {}
+    return tuple(held[id_] for id_ in ordered if id_ in held)
+
+
+def _concepts(mind: Mind, names: Collection[ConceptName]) -> tuple[Concept, ...]:
+    """The concepts with these names, by name."""
+    held = mind.graph.named(names)
+    return tuple(held[name] for name in sorted(held))
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+_read = partial(Verb, access=Access.READ, method="GET")
+_write = partial(Verb, access=Access.WRITE, method="POST")
+_MERGE = {"alias": "continuous integration", "into": "ci"}
+
+GRAPH_VERBS: tuple[Verb, ...] = (
+    _read(
+        name="graph.hubs",
+        says="The concepts that most memories mention, perhaps only those with a text in the name.",
+        function=hubs,
+        path="/graph/hubs",
+        command="graph hubs",
+    ),
+    _read(
+        name="graph.concept",
+        says="A concept with its memories and its relations, past ones included.",
+        function=concept,
+        path="/graph/concept",
+        command="graph show",
+    ),
+    _read(
+        name="graph.subgraph",
+        says="The concepts within some steps of one, and what joins them.",
+        takes=SubgraphRequest,
+        gives=Subgraph,
+        path="/graph/around",
+        command="graph subgraph",
+    ),
+    _read(
+        name="graph.path",
+        says="The shortest way from a concept to another, over relations and shared memories.",
+        function=path,
+        path="/graph/path",
+        command="graph path",
+    ),
+    _read(
+        name="graph.of_memory",
+        says="What a memory mentions, and the relations that it is evidence for.",
+        takes=OneRequest,
+        gives=MemoryCard,
+        path="/memories/{id}/concepts",
+        command="graph show",
+    ),
+    _read(
+        name="graph.merges",
+        says="Which names are taken for one concept.",
+        function=merges,
+        path="/graph/merges",
+        command="graph merges",
+    ),
+    _write(
+        name="graph.merge",
+        says="Treat a concept as another one; it can be undone.",
+        takes=MergeRequest,
+        gives=Merge,
+        path="/graph/merges",
+        command="graph merge",
+        status=HTTPStatus.CREATED,
+        example=_MERGE,
+    ),
+    _write(
+        name="graph.unmerge",
+        says="Undo a merge.",
+        function=unmerge,
+        path="/graph/merges/end",
+        command="graph unmerge",
+        example={"alias": "continuous integration"},
+    ),
+)
