@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { Card } from "../parts/card.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
-import { html, useEffect, useState } from "../parts/lib.js";
+import { html, useEffect, useLayoutEffect, useState } from "../parts/lib.js";
 import { attempt, useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { place, replace } from "../parts/router.js";
@@ -136,7 +136,7 @@ const List = ({ page, fields }) => {
     if (!next.delete(id)) next.add(id);
     setIds(next);
   };
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: a key that is pressed next counts
     const press = (event) => {
       const item = event.key === "x" && document.activeElement?.closest(".card")?.querySelector(".select input");
       item?.click();
