@@ -2,7 +2,7 @@
 
 import * as api from "../api.js";
 import { Icon } from "../parts/icons.js";
-import { html, useEffect, useRef, useState } from "../parts/lib.js";
+import { html, useEffect, useMemo, useRef, useState } from "../parts/lib.js";
 import { attempt, useLoad } from "../parts/load.js";
 import { COLOURS, network } from "../parts/network.js";
 import { Notice, Trouble } from "../parts/notice.js";
@@ -193,7 +193,7 @@ export const View = ({ fields }) => {
   const [problem, setProblem] = useState(null);
   const [isBusy, setBusy] = useState(true);
   const [about, memory] = [fields.get("about"), fields.get("memory")];
-  const filter = filterOf(fields);
+  const filter = useMemo(() => filterOf(fields), [fields.toString()]);
   const guard = async (action) => {
     setProblem(null);
     try {

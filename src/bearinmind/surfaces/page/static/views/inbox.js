@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { Marks } from "../parts/card.js";
 import { Side } from "../parts/diff.js";
 import { Icon } from "../parts/icons.js";
-import { html, useEffect, useRef, useState } from "../parts/lib.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../parts/lib.js";
 import { useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { ofMemory, place } from "../parts/router.js";
@@ -133,7 +133,7 @@ const Proposals = ({ answer }) => {
       status.value = problem.message;
     }
   };
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: a key that is pressed next counts
     const press = (event) => {
       if (event.key !== "u" || !last.current || event.target.matches("input, textarea, select")) return;
       event.preventDefault();

@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { Card } from "../parts/card.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
-import { html, useEffect, useState } from "../parts/lib.js";
+import { html, useEffect, useLayoutEffect, useMemo, useState } from "../parts/lib.js";
 import { attempt, useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { place, replace } from "../parts/router.js";
@@ -136,7 +136,7 @@ const List = ({ page, fields }) => {
     if (!next.delete(id)) next.add(id);
     setIds(next);
   };
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: a key that is pressed next counts
     const press = (event) => {
       const item = event.key === "x" && document.activeElement?.closest(".card")?.querySelector(".select input");
       item?.click();
@@ -160,7 +160,8 @@ const List = ({ page, fields }) => {
 };
 
 export const View = ({ fields }) => {
-  const query = queryOf(fields);
+  // Made once for an address: "1h" counts back from when it was opened.
+  const query = useMemo(() => queryOf(fields), [fields.toString()]);
   const { value, problem, busy, again } = useLoad((signal) => api.list(query, signal), [JSON.stringify(query)]);
   const [isImporting, setImporting] = useState(false);
   const [isFiltering, setFiltering] = useState([...fields.keys()].some((name) => name !== "after"));

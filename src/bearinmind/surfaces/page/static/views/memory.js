@@ -6,7 +6,7 @@ import { Confirm, Dialog } from "../parts/dialog.js";
 import { Changes } from "../parts/diff.js";
 import { MemoryForm } from "../parts/form.js";
 import { Icon } from "../parts/icons.js";
-import { html, useEffect, useState } from "../parts/lib.js";
+import { html, useEffect, useLayoutEffect, useState } from "../parts/lib.js";
 import { attempt, useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { MemoryPicker } from "../parts/picker.js";
@@ -205,7 +205,7 @@ const Actions = ({ memory, isOwn }) => {
   const [open, setOpen] = useState(null);
   const close = () => setOpen(null);
   const isDeleted = memory.state === "deleted";
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: a key that is pressed next counts
     const press = (event) => {
       if (event.key !== "e" || isDeleted || event.target.matches("input, textarea, select") || document.querySelector("dialog[open]")) return;
       event.preventDefault();

@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { Card } from "../parts/card.js";
 import { Icon } from "../parts/icons.js";
 import { takesFocus } from "../parts/keys.js";
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../parts/lib.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../parts/lib.js";
 import { useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { Ranking } from "../parts/ranking.js";
@@ -264,7 +264,8 @@ const Opening = () => {
 };
 
 const Result = ({ fields }) => {
-  const question = questionOf(fields);
+  // Made once for an address: "1h" counts back from when it was asked.
+  const question = useMemo(() => questionOf(fields), [fields.toString()]);
   const { value, problem, busy, again } = useLoad((signal) => api.recall(question, signal), [JSON.stringify(question)]);
   return html`
     <div aria-busy=${busy ? "true" : null}>
