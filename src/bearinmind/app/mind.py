@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -217,6 +217,12 @@ class Mind:
             self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
         return self._parts.group(States).with_offers(outcome, replaced)
+
+    def store_many(
+        self, drafts: Iterable[Mapping[str, Any]], *, idempotency_key: str | None = None
+    ) -> Sequence[Outcome | requests.NotStored]:
+        """Store drafts, each with the keywords of `store`; a refused one does not stop the rest."""
+        return requests.store_each(self.store, drafts, idempotency_key)
 
     def update(
         self,

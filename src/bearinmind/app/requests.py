@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from bearinmind.config import Settings
-from bearinmind.errors import InvalidProvenance, InvalidQuery
+from bearinmind.errors import Conflict, InvalidInput, InvalidProvenance, InvalidQuery, NotFound
 from bearinmind.remember.admit import (
     check_category,
     check_origin,
@@ -20,6 +21,7 @@ from bearinmind.types import (
     Filter,
     Group,
     MemoryId,
+    Outcome,
     Provenance,
     Query,
     Scope,
@@ -85,6 +87,29 @@ class QueryFields(FilterFields, total=False):
     budget_bytes: int | None
     group: str
     all: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotStored:
+    """A draft that was refused, and why."""
+
+    code: str  #: of the error
+    message: str
+    hint: str
+
+
+def store_each(
+    store: Callable[..., Outcome], drafts: Iterable[Mapping[str, Any]], key: str | None
+) -> Sequence[Outcome | NotStored]:
+    """What became of each draft, in their order; a refused one does not stop the others."""
+    outcomes: list[Outcome | NotStored] = []
+    for place, fields in enumerate(drafts):
+        own_key = None if key is None else f"{key}:{place}"
+        try:
+            outcomes.append(store(**fields, idempotency_key=own_key))
+        except (InvalidInput, Conflict, NotFound) as exc:
+            outcomes.append(NotStored(code=exc.code, message=exc.message, hint=exc.hint))
+    return outcomes
 
 
 def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:

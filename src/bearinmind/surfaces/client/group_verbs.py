@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Unpack
 
 from bearinmind import errors
 from bearinmind.accounts.keys import OVERLAP, Bearer, NewKey
-from bearinmind.app.requests import PROPOSALS
+from bearinmind.app.graph import MOST_REVIEWED
+from bearinmind.app.requests import PROPOSALS, FilterFields
+from bearinmind.concepts import Concept, Merge
+from bearinmind.curate.hygiene import Report
+from bearinmind.curate.review import Review
+from bearinmind.graph.contradictions import Contradiction
+from bearinmind.graph.lookup import ConceptCard
+from bearinmind.graph.walk import Neighbours, Path, Subgraph
 from bearinmind.models.server_calls import Steps
 from bearinmind.proposals import Proposal, ProposalState
-from bearinmind.protocols import AuditEntry, User
+from bearinmind.protocols import AuditEntry, GraphCounts, User
 from bearinmind.remember.admit import check_user
 from bearinmind.surfaces.client.verb_calls import Group, Way, verb
 from bearinmind.text import ids
-from bearinmind.types import Access, Key, Resolution, choose
+from bearinmind.types import Access, Key, Resolution, Trust, choose
 
 _HOUR = timedelta(hours=1)
 
@@ -40,20 +48,127 @@ class CurationVerbs(Group[Way]):
         return self._calls.answer("curation.proposal", id=ids.normalise(id))
 
     @verb
-    def apply(self, id: str, resolution: Resolution | str | None = None) -> Steps[Proposal]:
-        """Do what a proposal says, or say which of two memories holds; it can be undone."""
-        word = None if resolution is None else choose(Resolution, resolution, errors.InvalidInput)
-        return self._calls.answer("curation.apply", id=ids.normalise(id), resolution=word)
+    def review(
+        self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
+    ) -> Steps[Review]:
+        """Review all memories for what could be changed; with `propose` into the inbox."""
+        return self._calls.answer("curation.review", propose=propose, since=since, ask=ask)
 
     @verb
-    def dismiss(self, id: str) -> Steps[Proposal]:
+    def hygiene(self) -> Steps[Report]:
+        """What is untidy among the memories."""
+        return self._calls.answer("curation.hygiene")
+
+    @verb
+    def apply(
+        self,
+        id: str,
+        resolution: Resolution | str | None = None,
+        *,
+        trust: Trust | str = Trust.USER,
+    ) -> Steps[Proposal]:
+        """Do what a proposal says, or say which of two memories holds; it can be undone."""
+        word = None if resolution is None else choose(Resolution, resolution, errors.InvalidInput)
+        return self._calls.answer(
+            "curation.apply", id=ids.normalise(id), resolution=word, trust=_trust(trust)
+        )
+
+    @verb
+    def dismiss(self, id: str, *, trust: Trust | str = Trust.USER) -> Steps[Proposal]:
         """Decide against a proposal; it is not made again."""
-        return self._calls.answer("curation.dismiss", id=ids.normalise(id))
+        return self._calls.answer("curation.dismiss", id=ids.normalise(id), trust=_trust(trust))
 
     @verb
     def undo(self, id: str) -> Steps[Proposal]:
         """Take back what a proposal did."""
         return self._calls.answer("curation.undo", id=ids.normalise(id))
+
+
+class GraphVerbs(Group[Way]):
+    """The concepts that the memories of the user mention."""
+
+    @verb
+    def neighbours(
+        self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
+    ) -> Steps[Neighbours]:
+        """What is one step away from a concept: by relation first, then by memories."""
+        return self._calls.part(
+            "neighbours", "graph.neighbours", concept=concept, limit=limit, **fields
+        )
+
+    @verb
+    def path(
+        self, start: str, goal: str, *, longest: int = 4, **fields: Unpack[FilterFields]
+    ) -> Steps[Path]:
+        """The shortest way from a concept to another, over relations and shared memories."""
+        return self._calls.part(
+            "way", "graph.path", start=start, goal=goal, longest=longest, **fields
+        )
+
+    @verb
+    def concept(
+        self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
+    ) -> Steps[ConceptCard]:
+        """A concept with its memories and relations; at most `limit` of each."""
+        return self._calls.answer("graph.concept", concept=concept, limit=limit, **fields)
+
+    @verb
+    def subgraph(
+        self, centre: str, *, hops: int = 1, limit: int = 30, **fields: Unpack[FilterFields]
+    ) -> Steps[Subgraph]:
+        """The concepts within some steps of one, and what joins them."""
+        return self._calls.answer("graph.subgraph", centre=centre, hops=hops, limit=limit, **fields)
+
+    @verb
+    def hubs(
+        self, *, limit: int = 20, containing: str | None = None, **fields: Unpack[FilterFields]
+    ) -> Steps[Sequence[Concept]]:
+        """The concepts that most memories mention, perhaps only those with a text in their name."""
+        return self._calls.part(
+            "concepts", "graph.hubs", limit=limit, containing=containing, **fields
+        )
+
+    @verb
+    def counts(self) -> Steps[GraphCounts]:
+        """How many concepts, relations and mentions the graph holds."""
+        return self._calls.answer("graph.counts")
+
+    @verb
+    def contradictions(self, **fields: Unpack[FilterFields]) -> Steps[Sequence[Contradiction]]:
+        """Relations that cannot both hold, each with what would resolve it."""
+        return self._calls.part("contradictions", "graph.contradictions", **fields)
+
+    @verb
+    def resolve(self, number: int) -> Steps[Contradiction]:
+        """Do what is proposed for the contradiction whose older relation has this number."""
+        return self._calls.answer("graph.resolve", number=number)
+
+    @verb
+    def retract(self, number: int) -> Steps[None]:
+        """Stop believing a relation; it stays readable as of before."""
+        yield from self._calls.answer("graph.retract", number=number)
+
+    @verb
+    def merge(self, alias: str, into: str, *, reason: str = "said so") -> Steps[Merge]:
+        """Treat a concept as another one until `unmerge`; nothing is rewritten."""
+        return self._calls.answer("graph.merge", alias=alias, into=into, reason=reason)
+
+    @verb
+    def unmerge(self, alias: str) -> Steps[str]:
+        """Undo a merge; the name of the concept that is separate again."""
+        return self._calls.part("name", "graph.unmerge", alias=alias)
+
+    @verb
+    def merges(self, *, undone: bool = False) -> Steps[Sequence[Merge]]:
+        """The merges that hold, oldest first; with `undone` also those that were undone."""
+        return self._calls.part("merges", "graph.merges", undone=undone)
+
+    @verb
+    def likely_merges(
+        self, *, limit: int = MOST_REVIEWED, near: bool = False
+    ) -> Steps[Sequence[Merge]]:
+        """Concepts that may be one, the surest first, among those that most memories mention."""
+        return self._calls.part("merges", "graph.likely_merges", limit=limit, near=near)
 
 
 class AccountVerbs(Group[Way]):
@@ -139,6 +254,10 @@ class SecretVerbs(Group[Way]):
     def reveal(self, id: str, *, version: int | None = None) -> Steps[str]:
         """The text of a sensitive memory; each call is written to the audit log."""
         return self._calls.part("content", "secrets.reveal", id=ids.normalise(id), version=version)
+
+
+def _trust(trust: Trust | str) -> Trust:
+    return choose(Trust, trust, errors.InvalidProvenance)
 
 
 def _key_id(text: str) -> str:

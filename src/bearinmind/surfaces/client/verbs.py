@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Unpack
 
 from bearinmind import errors
-from bearinmind.app.requests import DraftFields, ListFields, Place, QueryFields
+from bearinmind.app.requests import DraftFields, ListFields, NotStored, Place, QueryFields
 from bearinmind.learn.model import Learned, Message
 from bearinmind.models.server_calls import Steps
 from bearinmind.protocols import Statistics
@@ -19,7 +19,12 @@ from bearinmind.recall.history import ThingHistory, Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.remember.resolve import Resolved
-from bearinmind.surfaces.client.group_verbs import AccountVerbs, CurationVerbs, SecretVerbs
+from bearinmind.surfaces.client.group_verbs import (
+    AccountVerbs,
+    CurationVerbs,
+    GraphVerbs,
+    SecretVerbs,
+)
 from bearinmind.surfaces.client.verb_calls import Group, Way, request_of, verb
 from bearinmind.surfaces.verbs.answers import write_cursor
 from bearinmind.surfaces.verbs.requests import Request, UpdateRequest
@@ -86,6 +91,16 @@ class ServerVerbs(Group[Way]):
             supersedes=[*map(ids.normalise, supersedes)],
             wait=wait,
             idempotency_key=idempotency_key,
+        )
+
+    @verb
+    def store_many(
+        self, drafts: Iterable[Mapping[str, Any]], *, idempotency_key: str | None = None
+    ) -> Steps[Sequence[Outcome | NotStored]]:
+        """Store up to 100 drafts, each with the keywords of `store`, by one request."""
+        checked = [_checked(draft) for draft in drafts]
+        return self._calls.part(
+            "outcomes", "store_many", drafts=checked, idempotency_key=idempotency_key
         )
 
     @verb
@@ -344,6 +359,11 @@ class ServerVerbs(Group[Way]):
     def curation(self) -> CurationVerbs[Way]:
         """Proposals to change memories, and the decisions about them."""
         return CurationVerbs(self._calls, self._runner)
+
+    @property
+    def graph(self) -> GraphVerbs[Way]:
+        """The concepts that the memories mention, and their relations."""
+        return GraphVerbs(self._calls, self._runner)
 
     @property
     def accounts(self) -> AccountVerbs[Way]:

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 from bearinmind.accounts.keys import NewKey
 from bearinmind.app import Mind
+from bearinmind.curate.hygiene import Report
+from bearinmind.curate.review import Review
 from bearinmind.learn.model import Learned, Message
 from bearinmind.surfaces import times
 from bearinmind.surfaces.verbs import answers as a
@@ -18,7 +20,13 @@ from bearinmind.trace import WhyNot
 def recall(mind: Mind, request: r.RecallRequest) -> a.RecallAnswer:
     """The memories that matter for a question."""
     answer = mind.recall(request.query, **request.given("query", "trace"))
-    return a.RecallAnswer.of(answer, with_trace=request.trace)
+    conflicts = mind.curation.conflicts((hit.memory for hit in answer.hits), request.as_of)
+    return a.RecallAnswer.of(answer, conflicts, with_trace=request.trace)
+
+
+def store_many(mind: Mind, request: r.StoreManyRequest) -> a.StoreManyAnswer:
+    """What became of each of many drafts."""
+    return a.StoreManyAnswer(outcomes=tuple(mind.store_many(**request.given())))
 
 
 def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:
@@ -97,6 +105,16 @@ def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
     memories = tuple(mind.curation.memories(listed).values())
     as_data = a.as_data(mind.scope.user, memories)
     return a.ProposalsAnswer(proposals=listed, memories=memories, as_data=as_data)
+
+
+def review(mind: Mind, request: r.ReviewRequest) -> Review:
+    """What a review of all memories proposes."""
+    return mind.curation.review(**request.given())
+
+
+def hygiene(mind: Mind, _: r.Nothing) -> Report:
+    """What is untidy."""
+    return mind.curation.hygiene()
 
 
 # ---- users and keys ------------------------------------------------------------------------------
