@@ -440,7 +440,7 @@ def every_hint() -> list[str]:
                 named = ast.unparse(node.targets[0])
             value: Any = node.value if named == "hint" else None  # type: ignore[attr-defined]
             parts = value.values if isinstance(value, ast.JoinedStr) else [value]
-            words = [x.value if isinstance(x, ast.Constant) else "X" for x in parts]
+            words = [str(x.value) if isinstance(x, ast.Constant) else "X" for x in parts]
             hints += ["".join(words)] if value is not None and all(words) else []
     return hints
 

@@ -66,7 +66,8 @@ def serve(
         if run.as_json:
             write_json(places, sys.stdout)
         else:
-            for line in _lines(places):
+            wants_key = settings.auth != "off" and bool(mind.accounts.users())
+            for line in _lines(places, wants_key=wants_key):
                 typer.echo(line)
         sys.stdout.flush()
         logs.set_up()
@@ -90,15 +91,19 @@ def _memories(settings: Settings, *, demo: bool) -> Iterator[Mind]:
             yield mind
 
 
-def _lines(places: dict[str, Any]) -> Iterator[str]:
-    """Where everything is, and how an agent is connected."""
+def _lines(places: dict[str, Any], *, wants_key: bool) -> Iterator[str]:
+    """Where everything is, and how an agent is connected; a key is shown only when it is made."""
     yield f"Page  {places['url']}/"
     yield f"API   {places['api']} (described by {places['url']}/openapi.json)"
     yield f"MCP   {places['mcp']}"
     header = ""
     if places["key"]:
         yield f"Key   {places['key']} (shown only now)"
-        header = f' --header "Authorization: Bearer {places["key"]}"'
+    elif wants_key:
+        yield "Key   yours, in BEARINMIND_SERVER_KEY; `bearinmind key create USER` makes one"
+    if wants_key:
+        key = places["key"] or "$BEARINMIND_SERVER_KEY"  # which a shell replaces
+        header = f' --header "Authorization: Bearer {key}"'
     yield f"Claude Code: claude mcp add --transport http bearinmind {places['mcp']}{header}"
     yield "Ctrl-C ends it."
 
