@@ -65,7 +65,8 @@ def answer(tool: Any, command: dict[str, Any]) -> str:
 
 def without_sizes_of_folders(text: str) -> str:
     """A folder of a disk has a size of its own; ours is as large as its files."""
-    return re.sub(r"^\S+\t(?=/memories(?:/people|/old|/team)?/?$|\S+/$)", "", text, flags=re.M)
+    folder = re.compile(r"^\S+\t(?=/memories(?:/people|/old|/team)?/?$|\S+/$)", re.MULTILINE)
+    return folder.sub("", text)
 
 
 def test_every_command_answers_as_the_tool_of_the_sdk_does(mind: Mind, tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_random_edits_leave_the_same_files(mind: Mind, tmp_path: Path, seed: int
     paths = [f"/memories/{name}" for name in ("a.md", "b/c.md", "b/d e.md", "ü.md")]
     for _ in range(25):
         path, text = random_.choice(paths), "\n".join(random_.choices(lines, k=5))
-        command = random_.choice(
+        command: dict[str, Any] = random_.choice(
             [
                 {"command": "create", "path": path, "file_text": text},
                 {"command": "insert", "path": path, "insert_line": 1, "insert_text": text},

@@ -12,7 +12,7 @@ from crewai.memory.storage.backend import StorageBackend
 from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 
-from bearinmind import Client, Mind
+from bearinmind import Mind
 from bearinmind_adapters.crewai import BearInMindStorage
 
 
@@ -34,7 +34,7 @@ def memory(storage: BearInMindStorage) -> Iterator[Memory]:
         storage=storage,
         embedder=storage.embedder,
         llm=NoModel(model="none"),
-        consolidation_threshold=1.1,
+        consolidation_threshold=1.0,
     )
     yield made
     made.close()
@@ -60,10 +60,8 @@ def test_a_crew_remembers_and_recalls(memory: Memory, storage: BearInMindStorage
     matches = memory.recall("How many blades has the turbine?", depth="shallow", limit=1)
 
     assert [match.record.content for match in matches] == [blades.content]
-    assert memory.recall("turbine", scope="/team/people", depth="shallow") == [] or all(
-        match.record.scope == "/team/people"
-        for match in memory.recall("turbine", scope="/team/people", depth="shallow")
-    )
+    elsewhere = memory.recall("turbine blades", scope="/team/people", depth="shallow")
+    assert {match.record.scope for match in elsewhere} <= {"/team/people"}
     assert memory.list_scopes("/team") == ["/team/people", "/team/plant"]
     assert memory.info("/team").record_count == 2
 
@@ -90,5 +88,5 @@ def test_records_are_listed_updated_and_deleted(storage: BearInMindStorage) -> N
 
 
 def test_a_vector_of_another_embedder_is_refused_with_the_remedy(mind: Mind) -> None:
-    with pytest.raises(ValueError, match="embedder=storage.embedder"):
+    with pytest.raises(ValueError, match=r"embedder=storage\.embedder"):
         BearInMindStorage(mind).search([0.5] * 64)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.llms import MockLLM
 from llama_index.core.memory import Memory
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.llms import MockLLM
 
 from bearinmind import Client, Mind
 from bearinmind_adapters.llamaindex import BearInMindMemoryBlock, BearInMindRetriever

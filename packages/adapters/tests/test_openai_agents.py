@@ -7,7 +7,6 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
 from agents.memory import Session
 from openai.types.responses import (
     ResponseFunctionToolCall,
@@ -15,6 +14,7 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
+from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
 from bearinmind import Client, Mind
 from bearinmind_adapters.openai_agents import BearInMindSession, memory_tools
 
@@ -26,7 +26,7 @@ class Written(Model):
         self.outputs = [*outputs]
         self.given: list[Any] = []
 
-    async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> Any:
+    async def get_response(self, _: Any, /, input: Any, *__: Any, **___: Any) -> Any:  # noqa: A002  as the SDK calls it
         self.given.append(input)
         return ModelResponse(output=[self.outputs.pop(0)], usage=Usage(), response_id=None)
 

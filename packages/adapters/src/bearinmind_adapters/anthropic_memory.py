@@ -61,7 +61,7 @@ class MemoryTool:
         document = self._documents.get(place) if place else None
         if document is not None:
             return self._file(path, document.text, view_range)
-        if place and not self._documents.list(place):
+        if place and not self._documents.below(place):
             raise _no_path(path)
         return self._folder(path, place)
 
@@ -148,7 +148,7 @@ class MemoryTool:
 
     def clear(self) -> str:
         """Delete every file."""
-        for document in self._documents.list():
+        for document in self._documents.below():
             self._documents.delete(document)
         return "All memory cleared"
 
@@ -157,17 +157,17 @@ class MemoryTool:
         document = self._documents.get(place) if place else None
         if document is not None:
             return document
-        if not place or self._documents.list(place):
+        if not place or self._documents.below(place):
             raise MemoryToolError(f"The path {path} is not a file.")
         raise _no_path(path)
 
     def _exists(self, place: Path) -> bool:
-        return bool(self._documents.get(place) or self._documents.list(place))
+        return bool(self._documents.get(place) or self._documents.below(place))
 
     def _below(self, place: Path) -> list[Document]:
         """The file of a path, or all files of a folder."""
         document = self._documents.get(place)
-        return [document] if document else self._documents.list(place)
+        return [document] if document else self._documents.below(place)
 
     def _file(self, path: str, text: str, view_range: Any) -> str:  # noqa: ANN401  two numbers, if any
         lines = text.split("\n")
@@ -182,7 +182,7 @@ class MemoryTool:
         """What is in a folder and in its folders, with sizes; a folder is as large as its files."""
         sizes: dict[str, int] = {}
         whole = 0
-        for document in self._documents.list(place):
+        for document in self._documents.below(place):
             names = document.path[len(place) :]
             size = len(document.text.encode())
             whole += size

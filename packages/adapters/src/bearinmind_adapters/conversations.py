@@ -53,7 +53,7 @@ class Conversation:
             self._documents.delete(document)
 
     def _ordered(self) -> list[Document]:
-        return sorted(self._documents.list((self._session,)), key=_number)
+        return sorted(self._documents.below((self._session,)), key=_number)
 
 
 def _number(document: Document) -> int:

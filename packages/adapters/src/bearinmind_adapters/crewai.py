@@ -78,7 +78,7 @@ class BearInMindStorage:
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
         """Delete the records that meet every condition; how many there were."""
-        documents = self._documents.list(_folder(scope_prefix))
+        documents = self._documents.below(_folder(scope_prefix))
         deleted = 0
         for document in documents:
             record = _record(document)
@@ -114,7 +114,7 @@ class BearInMindStorage:
     def get_scope_info(self, scope: str) -> ScopeInfo:
         """What a scope holds."""
         records = self._records(scope)
-        times = sorted(record.created_at for record in records)
+        times = sorted((record.created_at for record in records), key=_in_utc)
         return ScopeInfo(
             path=scope,
             record_count=len(records),
@@ -138,7 +138,7 @@ class BearInMindStorage:
 
     def count(self, scope_prefix: str | None = None) -> int:
         """How many records a scope has."""
-        return len(self._documents.list(_folder(scope_prefix)))
+        return len(self._documents.below(_folder(scope_prefix)))
 
     def reset(self, scope_prefix: str | None = None) -> None:
         """Delete all records of a scope."""
@@ -165,7 +165,7 @@ class BearInMindStorage:
         return documents[0] if documents else None
 
     def _records(self, scope: str | None) -> list[MemoryRecord]:
-        return [_record(document) for document in self._documents.list(_folder(scope))]
+        return [_record(document) for document in self._documents.below(_folder(scope))]
 
     def _id_tag(self, record_id: str) -> str:
         digest = hashlib.sha256(record_id.encode()).hexdigest()[:20]

@@ -59,7 +59,7 @@ class Documents:
         self, mind: Memories, application: str, *, content_limit: int = CONTENT_LIMIT
     ) -> None:
         """Keep texts in a memory; the content limit is that of the store."""
-        self._mind = mind
+        self._mind: Any = mind  # whose keywords are checked by itself
         self._application = application
         self._limit = content_limit
 
@@ -81,7 +81,7 @@ class Documents:
         for part in document.parts:
             self._mind.delete(part.id)
 
-    def list(self, folder: Path = ()) -> list[Document]:
+    def below(self, folder: Path = ()) -> list[Document]:
         """The texts whose path begins with a folder, those that were stored last first."""
         return _assembled(self._parts(self._tag("in", folder)))
 

@@ -95,14 +95,14 @@ class BearInMindStore(BaseStore):
             scores = {document.path: probability for document, probability in ranked}
             documents = [document for document, _ in ranked if not _is_unindexed(document)]
         else:
-            documents = self._documents.list(prefix)
+            documents = self._documents.below(prefix)
             documents.sort(key=lambda each: each.updated_at, reverse=True)
         items = [_search_item(each, scores.get(each.path)) for each in documents]
         kept = [item for item in items if _passes(item.value, op.filter or {})]
         return kept[op.offset : op.offset + op.limit]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Path]:
-        every = {document.path[:-1] for document in self._documents.list()}
+        every = {document.path[:-1] for document in self._documents.below()}
         matching = {
             namespace[: op.max_depth]
             for namespace in every
