@@ -32,7 +32,7 @@ _HEADERS = {
     "If-Match": ("expected_version", "number"),
 }
 _HEADING = """\
-// Made by generate.py from the OpenAPI of the server. Do not edit it: `make typescript` makes it again.
+// Made by generate.py from the OpenAPI of the server: `make typescript` makes it again.
 """
 
 

@@ -163,8 +163,6 @@ async def drive_every_tool(client: Client, reader: str) -> None:  # noqa: PLR091
     reason = (await call("memory_why_not", query="Who is in meetings?", id=why))["reason"]
     assert reason == "it is deleted"
     assert (await call("memory_restore", id=why))["version"] == 4
-    ended = await call("memory_unlink", source=new["id"], kind="derives-from", target=why)
-    assert ended["target"] == why
     await drive_graph_and_inbox(call)
     assert called == {*BY_TOOL}
 
@@ -178,7 +176,6 @@ async def drive_graph_and_inbox(call: Callable[..., Coroutine[Any, Any, dict[str
     around = (await call("graph_neighbours", concept="redis"))["neighbours"]["found"]
     assert {"Dana Okafor", "Valkey"} <= {each["concept"]["label"] for each in around}
     assert (await call("graph_path", start="Dana Okafor", goal="Valkey"))["found"]
-    assert (await call("graph_concept", concept="Valkey"))["concept"]["memories"] == 1
     hubs = (await call("graph_hubs", containing="redis"))["concepts"]
     assert [each["label"] for each in hubs] == ["Redis"]
 

@@ -26,16 +26,8 @@ NO_TOOL = {
     "learn": "a hook sends turns; an agent that knows what it learned stores it",
     "brief": "a resource: what an agent begins with it does not ask for",
     "curation.proposal": "inbox_list has every proposal whole",
-    "curation.hygiene": "its remedies are for the person who looks after a store",
-    "graph.subgraph": "neighbours and paths say it in fewer words",
-    "graph.counts": "a figure for the person who looks after a store",
-    **dict.fromkeys(
-        (
-            *("graph.contradictions", "graph.resolve", "graph.retract"),
-            *("graph.merge", "graph.unmerge", "graph.merges", "graph.likely_merges"),
-        ),
-        "the graph is made of memories: an agent corrects those",
-    ),
+    "unlink": "people undo",
+    "graph.concept": "graph_neighbours says it in fewer words",
     **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
 }
 #: By group of verbs: what a memory in this process can do that no server offers, and why.
@@ -61,6 +53,14 @@ ONLY_HERE: dict[str, dict[str, str]] = {
         "of_memory": "concepts are looked up by name on every surface",
         "memories": "in the answers of neighbours and path",
         "labels": "in the answers of neighbours and path",
+        **dict.fromkeys(
+            (
+                *("counts", "contradictions", "resolve", "retract"),
+                *("merge", "unmerge", "merges", "likely_merges"),
+            ),
+            "for the person who looks after a store: the commands of graph",
+        ),
+        "subgraph": "a picture for people: the command graph subgraph; neighbours are offered",
         "export": "a file: the command graph export",
         "import_lines": "a file: the command graph import",
     },
@@ -69,6 +69,7 @@ ONLY_HERE: dict[str, dict[str, str]] = {
         "memories": "in the answer of proposals",
         "because": "in the reason of a proposal",
         "counts": "in the answer of proposals",
+        "hygiene": "for the person who looks after a store: the command curate report",
         "learning_status": "how a store is set up: the command learn --status",
     },
     "secrets": {

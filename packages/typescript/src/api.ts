@@ -1,4 +1,4 @@
-// Made by generate.py from the OpenAPI of the server. Do not edit it: `make typescript` makes it again.
+// Made by generate.py from the OpenAPI of the server: `make typescript` makes it again.
 
 /** What a key lets its bearer do; each includes those before it. */
 export type Access = "read" | "write" | "admin";
@@ -81,20 +81,6 @@ export interface Conflict {
   because: string;
 }
 
-/** Two believed relations of one source where only one can hold at a time. */
-export interface Contradiction {
-  source: string;
-  type: string;
-  older: Relation;
-  newer: Relation;
-  proposal: End | Retract;
-}
-
-/** Relations that cannot both hold, each with what would resolve it. */
-export interface ContradictionsAnswer {
-  contradictions: (Contradiction)[];
-}
-
 /** The terms of a new key. */
 export interface CreateKeyRequest {
   /** The name of a user. */
@@ -155,13 +141,6 @@ export interface Edge {
   known: number;
 }
 
-/** The older relation held until the newer began. */
-export interface End {
-  kind: "end";
-  number: number;
-  valid_to: string;
-}
-
 /** Its valid-from / valid-to span does not hold the moment asked about. */
 export interface Expired {
   kind: "expired";
@@ -201,15 +180,6 @@ export interface GetAnswer {
   as_data: (string)[];
 }
 
-/** What a scope's graph holds. */
-export interface GraphCounts {
-  concepts: number;
-  mentions: number;
-  relations: number;
-  merges: number;
-  waiting: number;
-}
-
 /** How hits that are states of one thing are given. */
 export type Group = "states" | "off";
 
@@ -235,15 +205,6 @@ export interface Hit {
   probability?: number;
   earlier?: (EarlierState)[];
   outdated?: Outdated | null;
-}
-
-/** One kind of untidiness, and the memories or links that have it. */
-export interface Issue {
-  name: string;
-  meaning: string;
-  remedy: string;
-  memories?: (string)[];
-  links?: (Link)[];
 }
 
 /** A candidate after adjustment. */
@@ -399,30 +360,6 @@ export interface Memory {
   valid_to: string | null;
   provenance: Provenance;
   version: number;
-}
-
-/** Two concepts that are taken for one, until that is undone. */
-export interface Merge {
-  alias: string;
-  into: string;
-  reason: string;
-  score: number;
-  merged_at: string;
-  undone_at?: string | null;
-}
-
-/** Two concepts that are one. */
-export interface MergeRequest {
-  /** A concept, by its name in any case. */
-  alias: string;
-  /** A concept, by its name in any case. */
-  into: string;
-  reason?: string;
-}
-
-/** Concepts that are taken for one, or may be one. */
-export interface MergesAnswer {
-  merges: (Merge)[];
 }
 
 /** A message of a turn; only those of users and assistants are learned from. */
@@ -647,13 +584,6 @@ export interface RenewKeyBody {
   overlap_hours?: number;
 }
 
-/** How much was checked, and what was found. */
-export interface Report {
-  memories: number;
-  links: number;
-  found: (Issue)[];
-}
-
 /** How the reranker did. */
 export interface RerankReport {
   model: string;
@@ -688,17 +618,6 @@ export interface Resolved {
   id: string;
   resolution: Resolution;
   links: (Link)[];
-}
-
-/** The older relation cannot have held at all: the newer began first. */
-export interface Retract {
-  kind: "retract";
-  number: number;
-}
-
-/** The relation that is not believed any more. */
-export interface RetractAnswer {
-  number: number;
 }
 
 /** What a review found. */
@@ -845,15 +764,6 @@ export interface Stored {
   may_replace?: (MayReplace)[];
 }
 
-/** Concepts around a centre, and everything that joins any two of them. */
-export interface Subgraph {
-  centre: Concept;
-  concepts: (Concept)[];
-  relations: (Relation)[];
-  together: (Together)[];
-  left_out: number;
-}
-
 /** A newer memory supersedes it. */
 export interface Superseded {
   kind: "superseded";
@@ -879,13 +789,6 @@ export interface TimelineAnswer {
   states: Record<string, State>;
   outdated?: Record<string, Outdated>;
   as_data: (string)[];
-}
-
-/** Two concepts and the memories that mention both. */
-export interface Together {
-  one: string;
-  other: string;
-  memories: (string)[];
 }
 
 /** The full record of how a recall found its answer. */
@@ -914,17 +817,6 @@ export interface Unlikely {
   probability: number;
   floor: number;
   text: string;
-}
-
-/** The name of the concept that is separate again. */
-export interface UnmergeAnswer {
-  name: string;
-}
-
-/** A name that was merged into a concept. */
-export interface UnmergeRequest {
-  /** A concept, by its name in any case. */
-  alias: string;
 }
 
 /** What is to change about a memory; what is not said stays. */
@@ -1200,9 +1092,6 @@ export type BriefCall = {
 /** Review all memories for what could be tidied up, perhaps into the inbox. */
 export type CurationReviewCall = ReviewRequest;
 
-/** What is untidy among the memories. */
-export type CurationHygieneCall = Record<string, never>;
-
 /** What waits for a decision, or was decided. */
 export type CurationProposalsCall = {
   states?: (ProposalState)[];
@@ -1300,71 +1189,6 @@ export type GraphHubsCall = {
   containing?: string;
 };
 
-/** The concepts within some steps of one, and what joins them. */
-export type GraphSubgraphCall = {
-  categories?: (string)[];
-  tags?: (string)[];
-  created_from?: string;
-  created_to?: string;
-  session?: string;
-  project?: string;
-  agent?: string;
-  as_of?: string;
-  states?: (State)[];
-  /** A concept, by its name in any case. */
-  centre: string;
-  hops?: number;
-  /** The most concepts. */
-  limit?: number;
-};
-
-/** How many concepts, relations and mentions the graph holds. */
-export type GraphCountsCall = Record<string, never>;
-
-/** Relations that cannot both hold, each with what would resolve it. */
-export type GraphContradictionsCall = {
-  categories?: (string)[];
-  tags?: (string)[];
-  created_from?: string;
-  created_to?: string;
-  session?: string;
-  project?: string;
-  agent?: string;
-  as_of?: string;
-  states?: (State)[];
-};
-
-/** Do what is proposed for a contradiction, by the number of its older relation. */
-export type GraphResolveCall = {
-  /** The number of a relation. */
-  number: number;
-};
-
-/** Stop believing a relation; it stays readable as of before. */
-export type GraphRetractCall = {
-  /** The number of a relation. */
-  number: number;
-};
-
-/** Treat a concept as another one until that is undone. */
-export type GraphMergeCall = MergeRequest;
-
-/** Undo a merge. */
-export type GraphUnmergeCall = UnmergeRequest;
-
-/** The merges that hold, oldest first. */
-export type GraphMergesCall = {
-  /** Also those that were undone. */
-  undone?: boolean;
-};
-
-/** Concepts that may be one, the surest first; nothing is merged. */
-export type GraphLikelyMergesCall = {
-  limit?: number;
-  /** Also concepts whose names mean nearly the same. */
-  near?: boolean;
-};
-
 /** Every user whom the server knows. */
 export type AccountsUsersCall = Record<string, never>;
 
@@ -1436,7 +1260,6 @@ export const OPERATIONS: Record<string, Operation> = {
   "learn": {"method": "POST", "path": "/learn", "query": [], "headers": {}, "repeatable": false},
   "brief": {"method": "GET", "path": "/brief", "query": ["project", "session", "query", "limit", "budget_bytes"], "headers": {}, "repeatable": true},
   "curation.review": {"method": "POST", "path": "/curation/review", "query": [], "headers": {}, "repeatable": false},
-  "curation.hygiene": {"method": "GET", "path": "/curation/hygiene", "query": [], "headers": {}, "repeatable": true},
   "curation.proposals": {"method": "GET", "path": "/proposals", "query": ["states", "limit"], "headers": {}, "repeatable": true},
   "curation.proposal": {"method": "GET", "path": "/proposals/{id}", "query": [], "headers": {}, "repeatable": true},
   "curation.apply": {"method": "POST", "path": "/proposals/{id}/apply", "query": [], "headers": {}, "repeatable": false},
@@ -1446,15 +1269,6 @@ export const OPERATIONS: Record<string, Operation> = {
   "graph.path": {"method": "GET", "path": "/graph/path", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "start", "goal", "longest"], "headers": {}, "repeatable": true},
   "graph.concept": {"method": "GET", "path": "/graph/concept", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "concept", "limit"], "headers": {}, "repeatable": true},
   "graph.hubs": {"method": "GET", "path": "/graph/hubs", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "limit", "containing"], "headers": {}, "repeatable": true},
-  "graph.subgraph": {"method": "GET", "path": "/graph/subgraph", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "centre", "hops", "limit"], "headers": {}, "repeatable": true},
-  "graph.counts": {"method": "GET", "path": "/graph/counts", "query": [], "headers": {}, "repeatable": true},
-  "graph.contradictions": {"method": "GET", "path": "/graph/contradictions", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states"], "headers": {}, "repeatable": true},
-  "graph.resolve": {"method": "POST", "path": "/graph/contradictions/{number}/resolve", "query": [], "headers": {}, "repeatable": false},
-  "graph.retract": {"method": "POST", "path": "/graph/relations/{number}/retract", "query": [], "headers": {}, "repeatable": false},
-  "graph.merge": {"method": "POST", "path": "/graph/merges", "query": [], "headers": {}, "repeatable": false},
-  "graph.unmerge": {"method": "POST", "path": "/graph/merges/undo", "query": [], "headers": {}, "repeatable": false},
-  "graph.merges": {"method": "GET", "path": "/graph/merges", "query": ["undone"], "headers": {}, "repeatable": true},
-  "graph.likely_merges": {"method": "GET", "path": "/graph/merges/likely", "query": ["limit", "near"], "headers": {}, "repeatable": true},
   "accounts.users": {"method": "GET", "path": "/users", "query": [], "headers": {}, "repeatable": true},
   "accounts.add_user": {"method": "POST", "path": "/users", "query": [], "headers": {}, "repeatable": false},
   "accounts.disable_user": {"method": "POST", "path": "/users/{name}/disable", "query": [], "headers": {}, "repeatable": false},
@@ -1599,10 +1413,6 @@ export abstract class Verbs {
       review(request: CurationReviewCall = {}): Promise<Review> {
         return call("curation.review", request);
       },
-      /** What is untidy among the memories. */
-      hygiene(request: CurationHygieneCall = {}): Promise<Report> {
-        return call("curation.hygiene", request);
-      },
       /** What waits for a decision, or was decided. */
       proposals(request: CurationProposalsCall = {}): Promise<ProposalsAnswer> {
         return call("curation.proposals", request);
@@ -1645,42 +1455,6 @@ export abstract class Verbs {
       /** The concepts that most memories mention. */
       hubs(request: GraphHubsCall = {}): Promise<ConceptsAnswer> {
         return call("graph.hubs", request);
-      },
-      /** The concepts within some steps of one, and what joins them. */
-      subgraph(request: GraphSubgraphCall): Promise<Subgraph> {
-        return call("graph.subgraph", request);
-      },
-      /** How many concepts, relations and mentions the graph holds. */
-      counts(request: GraphCountsCall = {}): Promise<GraphCounts> {
-        return call("graph.counts", request);
-      },
-      /** Relations that cannot both hold, each with what would resolve it. */
-      contradictions(request: GraphContradictionsCall = {}): Promise<ContradictionsAnswer> {
-        return call("graph.contradictions", request);
-      },
-      /** Do what is proposed for a contradiction, by the number of its older relation. */
-      resolve(request: GraphResolveCall): Promise<Contradiction> {
-        return call("graph.resolve", request);
-      },
-      /** Stop believing a relation; it stays readable as of before. */
-      retract(request: GraphRetractCall): Promise<RetractAnswer> {
-        return call("graph.retract", request);
-      },
-      /** Treat a concept as another one until that is undone. */
-      merge(request: GraphMergeCall): Promise<Merge> {
-        return call("graph.merge", request);
-      },
-      /** Undo a merge. */
-      unmerge(request: GraphUnmergeCall): Promise<UnmergeAnswer> {
-        return call("graph.unmerge", request);
-      },
-      /** The merges that hold, oldest first. */
-      merges(request: GraphMergesCall = {}): Promise<MergesAnswer> {
-        return call("graph.merges", request);
-      },
-      /** Concepts that may be one, the surest first; nothing is merged. */
-      likelyMerges(request: GraphLikelyMergesCall = {}): Promise<MergesAnswer> {
-        return call("graph.likely_merges", request);
       },
     };
   }

@@ -18,7 +18,7 @@ from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
 from bearinmind.curate.apply import ProposalDecider, Verbs, judge, judgements, settled
-from bearinmind.curate.review import decide
+from bearinmind.curate.review import Review, decide
 from bearinmind.errors import AmbiguousId, InvalidInput, InvalidProvenance, ProposalNotFound
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
@@ -74,7 +74,7 @@ class Curation:
 
     def review(
         self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
-    ) -> review.Review:
+    ) -> Review:
         """Review all memories of this user for what could be changed; nothing is changed.
 
         With `propose`, what is new goes into the inbox, and only that is in the answer. With
@@ -171,7 +171,16 @@ class Curation:
         links = prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
         ends = [*{id_ for link in links for id_ in (link.source, link.target)}]
         present = self.store.get_many(self.scope, ends, as_of) if ends else {}
-        return [_conflict(link) for link in links if _is_open(link, present)]
+        return [
+            Conflict(
+                newer=link.source,
+                older=link.target,
+                probability=judgement_of(link).probability,
+                because=because(judgement_of(link).evidence),
+            )
+            for link in links
+            if _is_open(link, present)
+        ]
 
     def apply(
         self,
@@ -251,23 +260,12 @@ class Curation:
 
 def _is_open(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
     """Whether nobody has decided between two live memories, and neither is marked as outdated."""
-    probability = judgement_of(link).probability
     ends = [memories.get(link.source), memories.get(link.target)]
-    if is_decided(link) or probability < OFFER:
+    if not all(each and each.deleted_at is None and not each.sensitive for each in ends):
         return False
-    if any(each is None or each.deleted_at is not None or each.sensitive for each in ends):
-        return False
-    return probability < MARK or not is_trusted(link, memories)
-
-
-def _conflict(link: Link) -> Conflict:
-    judgement = judgement_of(link)
-    return Conflict(
-        newer=link.source,
-        older=link.target,
-        probability=judgement.probability,
-        because=because(judgement.evidence),
-    )
+    probability = judgement_of(link).probability
+    is_marked = probability >= MARK and is_trusted(link, memories)
+    return probability >= OFFER and not is_marked and not is_decided(link)
 
 
 def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:

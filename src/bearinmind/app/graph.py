@@ -14,6 +14,7 @@ from bearinmind.app.requests import FilterFields
 from bearinmind.concepts import Concept, ConceptName, Merge
 from bearinmind.config import Settings
 from bearinmind.graph import lookup, walk
+from bearinmind.graph.lookup import ConceptCard
 from bearinmind.models.embedders import Embedders
 from bearinmind.outdates.verdicts import MARK, is_trusted, judgement_of
 from bearinmind.protocols import GraphCounts, Store
@@ -73,7 +74,7 @@ class Graph:
 
     def concept(
         self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
-    ) -> lookup.ConceptCard:
+    ) -> ConceptCard:
         """A concept with its memories and relations; at most `limit` of each."""
         filter_ = self._filter(fields)
         check_number("limit", limit, LARGEST_POOL)

@@ -9,17 +9,14 @@ from typing import Unpack
 
 from bearinmind import errors
 from bearinmind.accounts.keys import OVERLAP, Bearer, NewKey
-from bearinmind.app.graph import MOST_REVIEWED
 from bearinmind.app.requests import PROPOSALS, FilterFields
-from bearinmind.concepts import Concept, Merge
-from bearinmind.curate.hygiene import Report
+from bearinmind.concepts import Concept
 from bearinmind.curate.review import Review
-from bearinmind.graph.contradictions import Contradiction
 from bearinmind.graph.lookup import ConceptCard
-from bearinmind.graph.walk import Neighbours, Path, Subgraph
+from bearinmind.graph.walk import Neighbours, Path
 from bearinmind.models.server_calls import Steps
 from bearinmind.proposals import Proposal, ProposalState
-from bearinmind.protocols import AuditEntry, GraphCounts, User
+from bearinmind.protocols import AuditEntry, User
 from bearinmind.remember.admit import check_user
 from bearinmind.surfaces.client.verb_calls import Group, Way, verb
 from bearinmind.text import ids
@@ -53,11 +50,6 @@ class CurationVerbs(Group[Way]):
     ) -> Steps[Review]:
         """Review all memories for what could be changed; with `propose` into the inbox."""
         return self._calls.answer("curation.review", propose=propose, since=since, ask=ask)
-
-    @verb
-    def hygiene(self) -> Steps[Report]:
-        """What is untidy among the memories."""
-        return self._calls.answer("curation.hygiene")
 
     @verb
     def apply(
@@ -113,13 +105,6 @@ class GraphVerbs(Group[Way]):
         return self._calls.answer("graph.concept", concept=concept, limit=limit, **fields)
 
     @verb
-    def subgraph(
-        self, centre: str, *, hops: int = 1, limit: int = 30, **fields: Unpack[FilterFields]
-    ) -> Steps[Subgraph]:
-        """The concepts within some steps of one, and what joins them."""
-        return self._calls.answer("graph.subgraph", centre=centre, hops=hops, limit=limit, **fields)
-
-    @verb
     def hubs(
         self, *, limit: int = 20, containing: str | None = None, **fields: Unpack[FilterFields]
     ) -> Steps[Sequence[Concept]]:
@@ -127,48 +112,6 @@ class GraphVerbs(Group[Way]):
         return self._calls.part(
             "concepts", "graph.hubs", limit=limit, containing=containing, **fields
         )
-
-    @verb
-    def counts(self) -> Steps[GraphCounts]:
-        """How many concepts, relations and mentions the graph holds."""
-        return self._calls.answer("graph.counts")
-
-    @verb
-    def contradictions(self, **fields: Unpack[FilterFields]) -> Steps[Sequence[Contradiction]]:
-        """Relations that cannot both hold, each with what would resolve it."""
-        return self._calls.part("contradictions", "graph.contradictions", **fields)
-
-    @verb
-    def resolve(self, number: int) -> Steps[Contradiction]:
-        """Do what is proposed for the contradiction whose older relation has this number."""
-        return self._calls.answer("graph.resolve", number=number)
-
-    @verb
-    def retract(self, number: int) -> Steps[None]:
-        """Stop believing a relation; it stays readable as of before."""
-        yield from self._calls.answer("graph.retract", number=number)
-
-    @verb
-    def merge(self, alias: str, into: str, *, reason: str = "said so") -> Steps[Merge]:
-        """Treat a concept as another one until `unmerge`; nothing is rewritten."""
-        return self._calls.answer("graph.merge", alias=alias, into=into, reason=reason)
-
-    @verb
-    def unmerge(self, alias: str) -> Steps[str]:
-        """Undo a merge; the name of the concept that is separate again."""
-        return self._calls.part("name", "graph.unmerge", alias=alias)
-
-    @verb
-    def merges(self, *, undone: bool = False) -> Steps[Sequence[Merge]]:
-        """The merges that hold, oldest first; with `undone` also those that were undone."""
-        return self._calls.part("merges", "graph.merges", undone=undone)
-
-    @verb
-    def likely_merges(
-        self, *, limit: int = MOST_REVIEWED, near: bool = False
-    ) -> Steps[Sequence[Merge]]:
-        """Concepts that may be one, the surest first, among those that most memories mention."""
-        return self._calls.part("merges", "graph.likely_merges", limit=limit, near=near)
 
 
 class AccountVerbs(Group[Way]):

@@ -14,10 +14,9 @@ from typing import Any
 
 from bearinmind import codec
 from bearinmind.app.requests import NotStored
-from bearinmind.concepts import Relation
 from bearinmind.curate.review import Review
 from bearinmind.errors import MindError
-from bearinmind.graph.lookup import ConceptCard
+from bearinmind.graph.walk import Edge, Neighbour
 from bearinmind.outdates.verdicts import in_words
 from bearinmind.proposals import Conflict, Proposal, ProposalState
 from bearinmind.protocols import Statistics
@@ -344,13 +343,9 @@ def _note(text: str) -> str:
 # ---- the inbox and the graph ---------------------------------------------------------------------
 
 
-def _inbox(answer: a.ProposalsAnswer) -> str:
-    if not answer.proposals:
-        return "Nothing waits for a decision."
-    listed = "\n".join(map(_proposal, answer.proposals))
-    if not answer.memories:
-        return listed
-    return f"{listed}\n\nThe memories:\n\n{of_memories(answer.memories, answer.as_data)}"
+def _inbox(answer: a.ProposalsAnswer | Review) -> str:
+    lines = [*map(_proposal, answer.proposals)] or ["Nothing waits for a decision."]
+    return "\n".join(lines) if isinstance(answer, Review) else _with_memories(lines, answer)
 
 
 def _proposal(proposal: Proposal) -> str:
@@ -361,53 +356,36 @@ def _proposal(proposal: Proposal) -> str:
     return f"{proposal.id}{state}: {proposal.kind} {about} {word(proposal.reason)}{text}"
 
 
-def _reviewed(answer: Review) -> str:
-    lines = map(_proposal, answer.proposals)
-    return "\n".join([f"{answer.memories:,} memories reviewed.", *lines])
-
-
 def _neighbours(answer: g.NeighboursAnswer) -> str:
     around = answer.neighbours
-    lines = [
-        f"{_joint(each.relations) or 'mentioned with'} {quoted(each.concept.label)}: "
-        f"{' '.join(f'[{id_}]' for id_ in each.memories[:3])}"
-        for each in around.found
-    ]
+    name = around.concept.label
+    lines = [_step(name, each.concept.label, each) for each in around.found]
     lines += [f"{around.left_out:,} more; limit gives them"] if around.left_out else []
-    heading = f"{quoted(around.concept.label)}, in {around.concept.memories:,} memories"
-    return _with_memories([heading, *lines], answer.memories, answer.as_data)
+    return _with_memories(lines or [f"Nothing is joined to {quoted(name)}."], answer)
 
 
 def _way(answer: g.PathAnswer) -> str:
-    way = answer.way
-    ends = f"{quoted(way.start.label)} and {quoted(way.goal.label)}"
+    ends = f"{quoted(answer.way.start.label)} and {quoted(answer.way.goal.label)}"
     if not answer.found:
-        return f"Nothing connects {ends} within {way.longest} steps."
-    steps = [
-        f"{quoted(step.source)} {_joint(step.relations) or 'is mentioned with'} "
-        f"{quoted(step.target)}: {' '.join(f'[{id_}]' for id_ in step.memories[:3])}"
-        for step in way.steps
-    ]
-    return _with_memories(steps or [f"{ends} are one."], answer.memories, answer.as_data)
+        return f"Nothing connects {ends} within {answer.way.longest} steps."
+    steps = [_step(step.source, step.target, step) for step in answer.way.steps]
+    return _with_memories(steps or [f"{ends} are one."], answer)
 
 
-def _joint(relations: Sequence[Relation]) -> str:
-    """How two concepts are related, in the words of the first relation."""
-    return word(relations[0].type) if relations else ""
+def _step(source: str, target: str, joint: Neighbour | Edge) -> str:
+    """What joins two concepts: the heaviest relation, else that memories mention both."""
+    how = f"{quoted(source)} is mentioned with {quoted(target)}"
+    if joint.relations:
+        first = joint.relations[0]
+        how = f"{quoted(first.source)} {word(first.type)} {quoted(first.target)}"
+    return f"{how}: {' '.join(f'[{id_}]' for id_ in joint.memories[:3])}"
 
 
 def _with_memories(
-    lines: Sequence[str], memories: Sequence[Memory], as_data: Collection[MemoryId]
+    lines: Sequence[str], answer: a.ProposalsAnswer | g.NeighboursAnswer | g.PathAnswer
 ) -> str:
-    parts = ["\n".join(lines)]
-    parts += [of_memories(memories, as_data)] if memories else []
-    return "\n\n".join(parts)
-
-
-def _concept(answer: ConceptCard) -> str:
-    lines = [f"{quoted(answer.concept.label)}, in {answer.concept.memories:,} memories"]
-    lines += [f"{quoted(x.source)} {word(x.type)} {quoted(x.target)}" for x in answer.relations]
-    return "\n".join([*lines, " ".join(f"[{id_}]" for id_ in answer.mentions)])
+    shown = [of_memories(answer.memories, answer.as_data)] if answer.memories else []
+    return "\n\n".join(["\n".join(lines), *shown])
 
 
 def _concepts(answer: g.ConceptsAnswer) -> str:
@@ -433,12 +411,10 @@ _SAYING: dict[type | tuple[type, ...], Callable[[Any], str]] = {
     a.SharesAnswer: lambda answer: "\n".join(map(_share, answer.shares)) or "Nothing is shared.",
     a.StoreManyAnswer: _stored_many,
     WhyNot: _why_not,
-    a.ProposalsAnswer: _inbox,
+    (a.ProposalsAnswer, Review): _inbox,
     Proposal: _proposal,
-    Review: _reviewed,
     g.NeighboursAnswer: _neighbours,
     g.PathAnswer: _way,
-    ConceptCard: _concept,
     g.ConceptsAnswer: _concepts,
 }
 #: Parts of an answer whose texts may be another's, or written for people at a command line.
@@ -458,9 +434,9 @@ _WITH_MEMORIES = (
     a.HistoryAnswer,
     a.StoreManyAnswer,
     a.ProposalsAnswer,
+    Review,
     g.NeighboursAnswer,
     g.PathAnswer,
-    Review,
     Stored,
     AlreadyKnown,
     MayReplace,

@@ -114,7 +114,7 @@ def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
     schema = _request_schema(verb, tool.fields)
     if categories and "category" in schema["properties"]:
         schema["properties"]["category"]["enum"] = [*categories]
-    if verb.name in ("link", "unlink"):  # see `_of_agent`
+    if verb.name == "link":  # see `_of_agent`
         schema["properties"]["kind"]["enum"].remove(LinkKind.OUTDATES)
     return types.Tool(
         name=tool.name,
@@ -245,7 +245,7 @@ def _of_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[s
     """
     if verb.name in ("resolve", "curation.apply", "curation.dismiss"):
         return {**arguments, "trust": Trust.AGENT}
-    if verb.name in ("link", "unlink") and arguments.get("kind") == LinkKind.OUTDATES:
+    if verb.name == "link" and arguments.get("kind") == LinkKind.OUTDATES:
         raise InvalidLink(
             "an agent does not link with outdates", hint="Call memory_resolve: newer, other."
         )

@@ -6,8 +6,6 @@ from datetime import timedelta
 
 from bearinmind.accounts.keys import NewKey
 from bearinmind.app import Mind
-from bearinmind.curate.hygiene import Report
-from bearinmind.curate.review import Review
 from bearinmind.learn.model import Learned, Message
 from bearinmind.surfaces import times
 from bearinmind.surfaces.verbs import answers as a
@@ -105,16 +103,6 @@ def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
     memories = tuple(mind.curation.memories(listed).values())
     as_data = a.as_data(mind.scope.user, memories)
     return a.ProposalsAnswer(proposals=listed, memories=memories, as_data=as_data)
-
-
-def review(mind: Mind, request: r.ReviewRequest) -> Review:
-    """What a review of all memories proposes."""
-    return mind.curation.review(**request.given())
-
-
-def hygiene(mind: Mind, _: r.Nothing) -> Report:
-    """What is untidy."""
-    return mind.curation.hygiene()
 
 
 # ---- users and keys ------------------------------------------------------------------------------

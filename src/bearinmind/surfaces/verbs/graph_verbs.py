@@ -9,28 +9,14 @@ from typing import Annotated
 from pydantic import Field
 
 from bearinmind.app import Mind
-from bearinmind.app.graph import LONGEST, MOST_HOPS, MOST_REVIEWED
-from bearinmind.concepts import Concept, ConceptName, Merge
-from bearinmind.graph.contradictions import Contradiction
-from bearinmind.graph.lookup import ConceptCard
-from bearinmind.graph.walk import Neighbours, Path, Subgraph
-from bearinmind.protocols import GraphCounts
+from bearinmind.app.graph import LONGEST
+from bearinmind.concepts import Concept
+from bearinmind.graph.walk import Neighbours, Path
 from bearinmind.surfaces.verbs.answers import as_data
-from bearinmind.surfaces.verbs.requests import (
-    WHOLE,
-    Count,
-    FilterRequest,
-    Nothing,
-    Request,
-    Word,
-)
+from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, Word
 from bearinmind.types import Memory, MemoryId
 
 Name = Annotated[Word, Field(min_length=1, description="A concept, by its name in any case.")]
-Number = Annotated[int, Field(ge=1, le=2**53 - 1, description="The number of a relation."), WHOLE]
-
-
-# ---- requests ------------------------------------------------------------------------------------
 
 
 class ConceptRequest(FilterRequest):
@@ -50,54 +36,11 @@ class PathRequest(FilterRequest):
     )
 
 
-class SubgraphRequest(FilterRequest):
-    """A concept whose surroundings are wanted."""
-
-    centre: Name
-    hops: Annotated[int, Field(ge=1, le=MOST_HOPS), WHOLE] = 1
-    limit: Count = Field(30, description="The most concepts.")
-
-
 class HubsRequest(FilterRequest):
     """Which concepts that many memories mention."""
 
     limit: Count = 20
     containing: Word | None = Field(None, description="Only with this text in their name.")
-
-
-class NumberRequest(Request):
-    """One relation."""
-
-    number: Number
-
-
-class UnmergeRequest(Request):
-    """A name that was merged into a concept."""
-
-    alias: Name
-
-
-class MergeRequest(UnmergeRequest):
-    """Two concepts that are one."""
-
-    into: Name
-    reason: Word = "said so"
-
-
-class MergesRequest(Request):
-    """Which merges are listed."""
-
-    undone: bool = Field(False, description="Also those that were undone.")
-
-
-class LikelyMergesRequest(Request):
-    """Among which concepts likely merges are looked for."""
-
-    limit: Annotated[int, Field(ge=1, le=MOST_REVIEWED), WHOLE] = MOST_REVIEWED
-    near: bool = Field(False, description="Also concepts whose names mean nearly the same.")
-
-
-# ---- answers -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,37 +69,6 @@ class ConceptsAnswer:
     concepts: tuple[Concept, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContradictionsAnswer:
-    """Relations that cannot both hold, each with what would resolve it."""
-
-    contradictions: tuple[Contradiction, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergesAnswer:
-    """Concepts that are taken for one, or may be one."""
-
-    merges: tuple[Merge, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetractAnswer:
-    """The relation that is not believed any more."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnmergeAnswer:
-    """The name of the concept that is separate again."""
-
-    name: ConceptName
-
-
-# ---- functions -----------------------------------------------------------------------------------
-
-
 def neighbours(mind: Mind, request: ConceptRequest) -> NeighboursAnswer:
     """What is one step away from a concept."""
     answer = mind.graph.neighbours(**request.given())
@@ -178,55 +90,9 @@ def path(mind: Mind, request: PathRequest) -> PathAnswer:
     )
 
 
-def concept(mind: Mind, request: ConceptRequest) -> ConceptCard:
-    """A concept with its memories and relations."""
-    return mind.graph.concept(**request.given())
-
-
-def subgraph(mind: Mind, request: SubgraphRequest) -> Subgraph:
-    """The concepts around one."""
-    return mind.graph.subgraph(**request.given())
-
-
 def hubs(mind: Mind, request: HubsRequest) -> ConceptsAnswer:
     """The concepts that most memories mention."""
     return ConceptsAnswer(concepts=tuple(mind.graph.hubs(**request.given())))
-
-
-def counts(mind: Mind, _: Nothing) -> GraphCounts:
-    """How much the graph holds."""
-    return mind.graph.counts()
-
-
-def contradictions(mind: Mind, request: FilterRequest) -> ContradictionsAnswer:
-    """Relations that cannot both hold."""
-    return ContradictionsAnswer(contradictions=tuple(mind.graph.contradictions(**request.given())))
-
-
-def resolve(mind: Mind, request: NumberRequest) -> Contradiction:
-    """Do what is proposed for a contradiction."""
-    return mind.graph.resolve(request.number)
-
-
-def retract(mind: Mind, request: NumberRequest) -> RetractAnswer:
-    """Stop believing a relation."""
-    mind.graph.retract(request.number)
-    return RetractAnswer(number=request.number)
-
-
-def unmerge(mind: Mind, request: UnmergeRequest) -> UnmergeAnswer:
-    """Undo a merge."""
-    return UnmergeAnswer(name=ConceptName(mind.graph.unmerge(request.alias)))
-
-
-def merges(mind: Mind, request: MergesRequest) -> MergesAnswer:
-    """The merges that hold."""
-    return MergesAnswer(merges=tuple(mind.graph.merges(**request.given())))
-
-
-def likely_merges(mind: Mind, request: LikelyMergesRequest) -> MergesAnswer:
-    """Concepts that may be one."""
-    return MergesAnswer(merges=tuple(mind.graph.likely_merges(**request.given())))
 
 
 def _first_of(

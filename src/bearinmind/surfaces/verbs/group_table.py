@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from http import HTTPStatus
 
-from bearinmind.concepts import Merge
+from bearinmind.curate.review import Review
+from bearinmind.graph.lookup import ConceptCard
 from bearinmind.proposals import Proposal
 from bearinmind.surfaces.verbs import functions as f
 from bearinmind.surfaces.verbs import graph_verbs as g
@@ -44,15 +44,10 @@ GRAPH_VERBS: tuple[Verb, ...] = (
     _read(
         name="graph.concept",
         says="A concept with its memories and relations.",
-        function=g.concept,
+        takes=g.ConceptRequest,
+        gives=ConceptCard,
         path="/graph/concept",
         command="graph show",
-        tool_text=Tool(
-            name="graph_concept",
-            says="Show a concept with its relations and its memories.",
-            fields={"concept": "", "limit": "", "as_of": ""},
-            extra=True,
-        ),
     ),
     _read(
         name="graph.hubs",
@@ -67,96 +62,23 @@ GRAPH_VERBS: tuple[Verb, ...] = (
             extra=True,
         ),
     ),
-    _read(
-        name="graph.subgraph",
-        says="The concepts within some steps of one, and what joins them.",
-        function=g.subgraph,
-        path="/graph/subgraph",
-        command="graph subgraph",
-    ),
-    _read(
-        name="graph.counts",
-        says="How many concepts, relations and mentions the graph holds.",
-        function=g.counts,
-        path="/graph/counts",
-        command="graph stats",
-    ),
-    _read(
-        name="graph.contradictions",
-        says="Relations that cannot both hold, each with what would resolve it.",
-        function=g.contradictions,
-        path="/graph/contradictions",
-        command="graph contradictions",
-    ),
-    _write(
-        name="graph.resolve",
-        says="Do what is proposed for a contradiction, by the number of its older relation.",
-        function=g.resolve,
-        path="/graph/contradictions/{number}/resolve",
-        command="graph resolve",
-    ),
-    _write(
-        name="graph.retract",
-        says="Stop believing a relation; it stays readable as of before.",
-        function=g.retract,
-        path="/graph/relations/{number}/retract",
-        command="graph retract",
-    ),
-    _write(
-        name="graph.merge",
-        says="Treat a concept as another one until that is undone.",
-        takes=g.MergeRequest,
-        gives=Merge,
-        path="/graph/merges",
-        command="graph merge",
-        status=HTTPStatus.CREATED,
-        example={"alias": "Postgres", "into": "PostgreSQL"},
-    ),
-    _write(
-        name="graph.unmerge",
-        says="Undo a merge.",
-        function=g.unmerge,
-        path="/graph/merges/undo",
-        command="graph unmerge",
-        example={"alias": "Postgres"},
-    ),
-    _read(
-        name="graph.merges",
-        says="The merges that hold, oldest first.",
-        function=g.merges,
-        path="/graph/merges",
-        command="graph merges",
-    ),
-    _read(
-        name="graph.likely_merges",
-        says="Concepts that may be one, the surest first; nothing is merged.",
-        function=g.likely_merges,
-        path="/graph/merges/likely",
-        command="graph merges --likely",
-    ),
 )
 
 CURATION_VERBS: tuple[Verb, ...] = (
     _write(
         name="curation.review",
         says="Review all memories for what could be tidied up, perhaps into the inbox.",
-        function=f.review,
+        takes=r.ReviewRequest,
+        gives=Review,
         path="/curation/review",
         command="curate",
         example={"propose": True},
         tool_text=Tool(
             name="inbox_review",
-            says="Look for duplicates, contradictions and outdated memories.",
-            fields={"propose": "put them into the inbox"},
+            says="Put duplicates, contradictions and outdated memories into the inbox.",
+            fields={"propose": "false: only say what they are"},
             extra=True,
         ),
-    ),
-    _read(
-        name="curation.hygiene",
-        says="What is untidy among the memories.",
-        function=f.hygiene,
-        path="/curation/hygiene",
-        command="curate report",
     ),
     _read(
         name="curation.proposals",

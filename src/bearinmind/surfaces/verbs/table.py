@@ -206,7 +206,7 @@ VERBS: tuple[Verb, ...] = (
             fields={"source": "", "kind": "", "target": ""},
         ),
     ),
-    _write(
+    _write(  # no tool: people undo
         name="unlink",
         says="End a link.",
         takes=r.LinkRequest,
@@ -214,12 +214,6 @@ VERBS: tuple[Verb, ...] = (
         path="/links/end",
         command="link --remove",
         example=_LINK,
-        tool_text=Tool(
-            name="memory_unlink",
-            says="End a link.",
-            fields={"source": "", "kind": "", "target": ""},
-            extra=True,
-        ),
     ),
     _write(
         name="resolve",
