@@ -28,7 +28,7 @@ help: ## Show what can be made
 
 setup: $(READY) ## Set up the virtual environment
 
-$(READY): requirements/dev.lock pyproject.toml packages/bench/pyproject.toml scripts/setup $(ENCODER)
+$(READY): requirements/dev.lock pyproject.toml packages/bench/pyproject.toml packages/adapters/pyproject.toml scripts/setup $(ENCODER)
 	@scripts/setup "$(PYTHON)" "$(VENV)"
 	@touch $@
 
