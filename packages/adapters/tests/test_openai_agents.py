@@ -26,8 +26,8 @@ class Written(Model):
         self.outputs = [*outputs]
         self.given: list[Any] = []
 
-    async def get_response(self, _: Any, /, input: Any, *__: Any, **___: Any) -> Any:  # noqa: A002  as the SDK calls it
-        self.given.append(input)
+    async def get_response(self, *_: Any, **given: Any) -> Any:
+        self.given.append(given["input"])
         return ModelResponse(output=[self.outputs.pop(0)], usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
