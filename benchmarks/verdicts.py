@@ -86,7 +86,7 @@ class _Recording(Mind):
     def record(self) -> _Recorder:
         recorder = _Recorder()
         models = dict.fromkeys(LEGS, recorder)
-        self._parts = replace(self._parts, recall=replace(self._parts.recall, verdicts=models))
+        self._open_parts = replace(self._parts, recall=replace(self._parts.recall, verdicts=models))
         return recorder
 
 

@@ -48,6 +48,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     """Load a name when it is first used: `bearinmind --help` needs none of them."""
     if name not in __all__:

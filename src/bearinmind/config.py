@@ -194,6 +194,27 @@ def assignments(texts: Iterable[str]) -> dict[str, Any]:
     return settings
 
 
+def with_setting(file: Path, name: str, text: str) -> str:
+    """The text of a configuration file with one setting changed; the settings must be allowed."""
+    import tomlkit  # noqa: PLC0415  only a change of the file needs it
+
+    before = file.read_text(encoding="utf-8") if file.exists() else ""
+    _toml(before, str(file))
+    document = tomlkit.parse(before)
+    table, dot, key = name.strip().partition(".")
+    info = Settings.model_fields.get(table)
+    value = _value(text.strip())
+    if info and "tuple" in str(info.annotation) and not isinstance(value, list):
+        value = [part.strip() for part in text.split(",") if part.strip()]
+    if dot:
+        document.setdefault(table, tomlkit.inline_table())[key] = value
+    else:
+        document[table] = value
+    changed = tomlkit.dumps(document)
+    checked(tomllib.loads(changed), dict.fromkeys([*Settings.model_fields, table], f"file {file}"))
+    return changed
+
+
 def separated(text: str) -> list[str]:
     """The parts between commas; a comma in brackets or quotes belongs to its part."""
     return [part for piece in _COMMA.split(text) if (part := piece.strip())]

@@ -30,7 +30,7 @@ from bearinmind.changes import (
 )
 from bearinmind.errors import InvalidChange, MindError
 from bearinmind.protocols import Gone, History, Received, Sealed
-from bearinmind.types import Link, LinkKind, UserId
+from bearinmind.types import Decider, Link, LinkKind, UserId
 
 Noted = dict[Subject, tuple[str, ...]]  #: what changed, in order; of a purged memory its digests
 
@@ -224,7 +224,8 @@ def flaw_of_judgement(link: Link) -> str | None:
     judgement = link.judgement
     if judgement is None:
         return None
-    if link.kind is not LinkKind.OUTDATES:
+    of_person = link.kind is LinkKind.SUPERSEDES and judgement.by is Decider.PERSON
+    if link.kind is not LinkKind.OUTDATES and not of_person:
         return f"only links of the kind {LinkKind.OUTDATES} have, not {link.kind}"
     if not 0 <= judgement.probability <= 1:
         return f"has the probability {judgement.probability}, which is not between 0 and 1"

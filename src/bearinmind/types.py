@@ -342,6 +342,7 @@ class Query:
     sort_by: SortBy = SortBy.RELEVANCE
     budget_bytes: int | None = None  #: a ranked memory is delivered whole or not at all
     group: Group = Group.STATES
+    min_probability: float | None = None  #: of a hit, in place of the usual floor
     all: bool = False  #: also what is improbable, which is folded away otherwise
 
 
@@ -487,9 +488,8 @@ def admits(filter: Filter, memory: Memory) -> bool:
 
 def says_more(before: Memory, after: Memory) -> bool:
     """Whether a version has content that the version before it did not have."""
-    if after.deleted_at is not None:
-        return False
-    return before.deleted_at is not None or before.content != after.content
+    is_back = before.deleted_at is not None
+    return after.deleted_at is None and (is_back or before.content != after.content)
 
 
 def is_expired(memory: Memory, now: datetime) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from bearinmind.changes import LinkState, link_subject, memory_subject
 from bearinmind.errors import StoreFailure
 from bearinmind.protocols import History, Job, Received, Sealed, Store
+from bearinmind.recall.owned_ids import as_seen_by, bare
 from bearinmind.recall.shared import Visible
 from bearinmind.types import (
     Decider,
@@ -383,7 +384,9 @@ def seen(
     def newer() -> list[Link]:
         view = Visible(store.for_recall(), store, [scope.user], noon + HOUR)
         bob = Scope(user=UserId("bob"))
-        return view.newer(bob, [states[-1].id], None, BOTH_KINDS)
+        oldest = as_seen_by(bob, states[-1])
+        links = view.newer(bob, [oldest.id], None, BOTH_KINDS)
+        return [replace(x, source=bare(x.source), target=bare(x.target)) for x in links]
 
     return newer
 

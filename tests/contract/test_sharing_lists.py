@@ -209,16 +209,16 @@ def test_what_is_not_shared_any_more_is_not_listed_any_more(
     assert listed(store, of_bob) == []
 
 
-def test_of_copies_the_own_one_is_listed(
+def test_memories_of_one_id_are_listed_each_with_its_owner(
     store: Store, of_bob: Filter, put: Put, give: Give
 ) -> None:
     carls = put(CARL, 1)
     amys = put(AMY, 1, id=carls.id)
     give(carls)
     give(amys)
-    assert listed(store, of_bob) == [amys]
+    assert listed(store, of_bob) == [amys, carls]
     own = put(BOB, 1, id=carls.id)
-    assert listed(store, of_bob) == [own]
+    assert listed(store, of_bob) == [own, amys, carls]
     assert listed(store, of_bob, CARL) == [carls]
 
 

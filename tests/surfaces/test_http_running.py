@@ -240,7 +240,7 @@ def test_a_recall_that_a_leg_has_not_its_whole_part_in_is_counted(place: Path) -
         partial = client.post("/api/v1/recall", json={"query": "tea"}).json()
         counts = client.get("/metrics").text
 
-    assert (whole["degraded"], len(partial["degraded"])) == ([], 1)
+    assert (whole["degraded"], len(partial["degraded"])) == ([], 2)  # meaning and graph
     assert "bearinmind_recalls_degraded_total 1.0" in counts
     assert 'bearinmind_work_jobs{kind="embed",state="waiting"} 1.0' in counts
 

@@ -117,6 +117,28 @@ def test_an_export_of_one_kind_is_an_import_of_the_other(
     assert lines[0][1:] == lines[1][1:]  # the first one says when it was exported
 
 
+def test_files_of_other_programs_are_previewed_and_imported(run: Run, tmp_path: Path) -> None:
+    notes = {
+        "cache.md": "The cache is Valkey, see [[queue]].",
+        "queue.md": f"The queue is RabbitMQ.\n\n{SECRET}",
+    }
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name, text in notes.items():
+        (folder / name).write_text(text)
+
+    answers = [
+        run("import", folder, *more, "--json").json
+        for more in (["--dry-run"], [], [], ["--dry-run"])
+    ]
+
+    counts = ("stored", "known", "sensitive", "links_stored", "links_known")
+    assert [[answer[name] for name in counts] for answer in answers] == [
+        *[[2, 0, 1, 1, 0]] * 2,
+        *[[0, 2, 0, 0, 1]] * 2,
+    ]
+
+
 def test_work_is_done_told_and_done_again_by_another_model(
     run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

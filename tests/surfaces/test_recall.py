@@ -245,3 +245,30 @@ def test_weak_guesses_are_lines_when_nothing_relevant_is_stored(run: Run, rememb
     assert [line.split()[0] for line in out.splitlines()[1:]] == weak
     assert (everything["verdict"], everything["weak"]) == ("nothing", [])
     assert [hit["memory"]["id"] for hit in everything["hits"]] == weak
+
+
+def test_hits_are_at_least_as_probable_as_is_asked_for(
+    run: Run, remember: Run, by_words: None
+) -> None:
+    remember("The cache is Redis.")
+    remember("The queue is Kafka.")
+
+    [hit] = run("recall", "which cache is it", "--all", "--json").json["hits"][:1]
+    least = hit["probability"]
+
+    def hits(probability: float) -> int:
+        asked = ("recall", "which cache is it", "--min-probability", probability, "--json")
+        return len(run(*asked).json["hits"])
+
+    assert hits(least) >= 1
+    assert hits(min(1.0, least + 0.001)) == 0
+    assert "not between 0 and 1" in run("recall", "cache", "--min-probability", 2).err
+
+
+def test_what_was_known_yesterday_is_recalled(run: Run, remember: Run, by_words: None) -> None:
+    remember("The cache is Redis.", "--created-at", "2025-01-01")
+    remember("The queue is Kafka.")
+
+    hits = run("recall", "cache queue", "--as-of", "yesterday", "--all", "--json").json["hits"]
+
+    assert [hit["memory"]["content"] for hit in hits] == ["The cache is Redis."]

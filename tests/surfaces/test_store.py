@@ -71,7 +71,9 @@ def test_every_option_reaches_the_memory(run: Run, remember: Run) -> None:
         },
         "version": 1,
     }
-    assert run("get", old, "--json").json["state"] == "superseded"
+    assert (
+        run("get", old, "--json").json["state"] == "live"
+    )  # external: a claim, until a person decides
 
 
 @pytest.mark.parametrize("args", [["-"], []])

@@ -21,6 +21,10 @@ NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
         ("12h", datetime(2026, 11, 15, tzinfo=UTC)),
         ("3d", datetime(2026, 11, 12, 12, tzinfo=UTC)),
         ("2w", datetime(2026, 11, 1, 12, tzinfo=UTC)),
+        ("yesterday", datetime(2026, 11, 14, 12, tzinfo=UTC)),
+        ("Last week", datetime(2026, 11, 8, 12, tzinfo=UTC)),
+        ("2 weeks ago", datetime(2026, 11, 1, 12, tzinfo=UTC)),
+        ("an hour ago", datetime(2026, 11, 15, 11, tzinfo=UTC)),
     ],
 )
 def test_a_time_is_a_date_a_moment_or_how_long_ago(text: str, expected: datetime) -> None:

@@ -196,7 +196,7 @@ def test_bad_lines_are_named_and_good_ones_are_kept(run: Run, tmp_path: Path) ->
     assert human.code == machine.code == 2
     assert human.out.startswith(f"{len(BAD_LINES)} memories stored")
     assert len(human.err.splitlines()) == 21
-    assert human.err.startswith("line 2: invalid_record: the line is not JSON")
+    assert human.err.startswith(f"{file} line 2: invalid_record: the line is not JSON")
     assert human.err.splitlines()[-1] == "and 11 more; --json lists all of them"
     done = json.loads(machine.out)
     assert (done["stored"], done["bad"]) == (0, len(BAD_LINES))
@@ -350,14 +350,19 @@ def test_long_transfers_say_how_far_they_are(
     ]
 
 
-@pytest.mark.parametrize("args", [["import"], ["export"]])
-def test_a_folder_is_not_a_file(run: Run, remember: Run, tmp_path: Path, args: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [("import", "the folder has no notes"), ("export", "cannot be used: Is a directory")],
+)
+def test_a_folder_is_not_a_file(
+    run: Run, remember: Run, tmp_path: Path, command: str, reason: str
+) -> None:
     remember("Something.")
 
-    ran = run(*args, tmp_path)
+    ran = run(command, tmp_path)
 
     assert ran.code == 2
-    assert "cannot be used: Is a directory" in ran.err
+    assert reason in ran.err
 
 
 def test_an_export_into_a_missing_folder_is_refused(run: Run, remember: Run) -> None:

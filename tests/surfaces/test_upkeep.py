@@ -46,6 +46,43 @@ def test_config_names_the_file_it_looked_for(run: Run, at_home: Path) -> None:
     assert f"{at_home / 'config' / 'bearinmind' / 'config.toml'} (not there)" in out
 
 
+def test_a_setting_is_set_in_the_file_and_comments_stay(run: Run, at_home: Path) -> None:
+    file = at_home / "config" / "bearinmind" / "config.toml"
+    assert run("config", "set", "pool", "80").code == 0  # the file is made
+    file.write_text("# mine\npool = 80 # deep\n")
+
+    run("config", "set", "limit", "7")
+    run("config", "set", "categories", "facts, recipes")
+    run("config", "set", "lexical.b", "0.4")
+
+    assert file.read_text().startswith("# mine\npool = 80 # deep\nlimit = 7\n")
+    settings = {each["name"]: each for each in run("config", "--json").json["settings"]}
+    assert (settings["pool"]["value"], settings["limit"]["value"]) == (80, 7)
+    assert settings["categories"]["value"] == ["facts", "recipes"]
+    assert settings["lexical"]["value"]["b"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [("nope", "1", "there is no setting 'nope'"), ("pool", "many", "pool = 'many'")],
+)
+def test_a_setting_that_is_not_allowed_is_not_set(
+    run: Run, at_home: Path, name: str, value: str, reason: str
+) -> None:
+    ran = run("config", "set", name, value)
+
+    assert (ran.code, reason in ran.err) == (2, True)
+    assert not (at_home / "config" / "bearinmind" / "config.toml").exists()
+
+
+def test_a_set_setting_that_the_environment_overrides_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BEARINMIND_POOL", "60")
+
+    assert "BEARINMIND_POOL of the environment" in run("config", "set", "pool", "80").err
+
+
 def test_a_configuration_file_may_be_named(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

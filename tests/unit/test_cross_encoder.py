@@ -188,14 +188,14 @@ def test_a_process_ends_well_in_the_middle_of_a_batch(tmp_path: Path) -> None:
 import threading, time
 from pathlib import Path
 from bearinmind.protocols import Passage
-from bearinmind.models import cross_encoder
+from bearinmind.models import cross_encoder, forks
 reranker = cross_encoder.CrossEncoder(Path({str(tmp_path)!r}))
 reranker("walrus", [Passage("a", "walrus")], 60)
 def work():
     while True:
         reranker("walrus", [Passage("a", "walrus " * 500)] * 2, 60)
 threading.Thread(target=work, daemon=True).start()
-while not cross_encoder._RUNTIME.locked():
+while not forks.native_calls.is_running:
     time.sleep(0.001)
 """
     done = subprocess.run(

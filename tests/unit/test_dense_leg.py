@@ -92,14 +92,18 @@ def test_the_deviation_of_few_memories_is_not_trusted_alone() -> None:
     [
         (0, None),
         (1, "1 memory is not embedded yet"),
-        (1_200, "1,200 memories are not embedded yet"),
+        (999, "999 memories are not embedded yet"),
+        (1_200, "at least 1,000 memories are not embedded yet"),
     ],
 )
 def test_it_says_what_it_cannot_find_yet(
     make: Make, ask: Ask, waiting: int, told: str | None
 ) -> None:
     store, active = kept(make("seals"))
-    _, report = DenseLeg(store, lambda: active()._replace(waiting=waiting))(ask("seals"))
+    query = ask("seals")
+    for number in range(waiting):
+        store.put(query.filter.scope, make(f"a seal with the number {number}"))
+    _, report = DenseLeg(store, active)(query)
     assert report.partial == told
     assert report.error is None
 

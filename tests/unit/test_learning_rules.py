@@ -38,6 +38,40 @@ def is_expected(candidate: Candidate, row: dict[str, Any]) -> bool:
     return any(all(word.casefold() in text for word in each["has"]) for each in row["expect"])
 
 
+UPDATES: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in LABELLED.with_name("updates.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize(("split", "least"), [("dev", 0.9), ("test", 0.6)])
+def test_updates_and_statements_are_learned_and_hardly_anything_else(
+    split: str, least: float
+) -> None:
+    rows = [row for row in UPDATES if row["split"] == split]
+    candidates = [(each, row) for row in rows for each in kept(row)]
+    right = [each for each, row in candidates if is_expected(each, row)]
+    expected = sum(len(row["expect"]) for row in rows)
+
+    assert len(right) / len(candidates) >= 0.95
+    assert len(right) / expected >= least
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From now on releases go out on Tuesdays, not Fridays",
+        "We moved CI to GitHub Actions",
+        "Actually the staging database is db-stage-4 now",
+    ],
+)
+def test_a_natural_update_is_learned_as_one(text: str) -> None:
+    [candidate] = said(text).candidates
+
+    assert candidate.lesson is Lesson.UPDATE
+    assert not candidate.sure
+
+
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_hardly_anything_is_learned_that_should_not_be(split: str) -> None:
     found = [(each, row) for row in ROWS if row["split"] == split for each in kept(row)]

@@ -233,3 +233,32 @@ def test_a_brief_begins_with_the_session_and_with_what_is_asked(
     brief = [each.content for each in memory.brief(session="s9", query="walrus")]
 
     assert brief == ["Said in this session.", "The walrus eats fish.", "An important thing."]
+
+
+def test_an_update_names_what_it_replaces(home: Callable[[str], Mind], clock: FixedClock) -> None:
+    memory = home("rules")
+    before = memory.store("The staging database is db-stage-3.", project="shop").memory
+    clock.advance(days=1)
+
+    said = "Actually the staging database is db-stage-4 now"
+    [proposed] = learn(memory, said, project="shop").proposed
+    proposal = memory.curation.proposal(str(proposed.id))
+
+    assert proposed.lesson == "update"
+    assert proposal.memories == (before.id,)
+    assert before.id in proposed.reason
+    memory.curation.apply(proposal.id)
+    assert contents(memory) == ["The staging database is db-stage-4 now."]
+
+
+def test_an_update_of_one_project_replaces_nothing_elsewhere(
+    home: Callable[[str], Mind], clock: FixedClock
+) -> None:
+    memory = home("rules")
+    memory.store("The staging database is db-stage-3.", project="bank")
+    clock.advance(days=1)
+
+    said = "Actually the staging database is db-stage-4 now"
+    [proposed] = learn(memory, said, project="shop").proposed
+
+    assert memory.curation.proposal(str(proposed.id)).memories == ()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from bearinmind import Mind
+from bearinmind import Mind, errors
 from bearinmind.config import Settings
 from bearinmind.testing import TemporaryStore
 
@@ -81,3 +82,16 @@ def test_a_recall_loads_no_group_of_verbs(tmp_path: Path) -> None:
         check=True,
     )
     assert not run.stdout.split()
+
+
+def test_times_may_be_given_as_text() -> None:
+    with Mind(TemporaryStore()) as mind:
+        stored = mind.store("A fact.", created_at="2025-06-02", valid_to="2999-01-01T00:00+01:00")
+        memory = stored.memory
+
+        assert memory.created_at == datetime(2025, 6, 2, tzinfo=UTC)
+        assert memory.valid_to == datetime(2998, 12, 31, 23, tzinfo=UTC)
+        assert [each.id for each in mind.list(created_from="2025-06-01")] == [memory.id]
+        assert not mind.list(created_to="2025-06-01")
+        with pytest.raises(errors.InvalidTime, match="created_at 'someday' is not a time"):
+            mind.store("Another.", created_at="someday")

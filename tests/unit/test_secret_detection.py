@@ -131,3 +131,17 @@ def test_the_time_to_read_a_text_grows_with_its_length_and_not_faster(piece: str
 
     seconds(100)  # loads the patterns
     assert seconds(16_000) < 40 * max(seconds(2_000), 0.0005)  # 8 times the text; 64 if squared
+
+
+def test_most_labelled_secrets_are_found_and_few_innocent_texts_are_taken_for_one() -> None:
+    """The half of `benchmarks/data/secrets` that no rule was written by."""
+    lines = (Path(__file__).parents[2] / "benchmarks/data/secrets/labelled.jsonl").read_text()
+    rows = [row for row in map(json.loads, lines.splitlines()) if row["split"] == "report"]
+    found = [bool(secrets.find(row["text"])) for row in rows if row["secret"]]
+    alarms = [bool(secrets.find(row["text"])) for row in rows if not row["secret"]]
+    assert sum(found) >= 0.9 * len(found)
+    assert sum(alarms) <= 0.02 * len(alarms)
+    told = {
+        row["kind"] for row in rows if row["kind"].startswith("told-") and secrets.find(row["text"])
+    }
+    assert len(told) >= 15

@@ -232,6 +232,7 @@ def test_what_cannot_serve_a_reader_is_not_found_for_one(path: Path) -> None:
 
 def test_the_public_names_are_sorted_and_importable() -> None:
     assert bearinmind.__all__ == sorted(bearinmind.__all__)
+    assert dir(bearinmind) == bearinmind.__all__
     assert all(hasattr(bearinmind, name) for name in bearinmind.__all__)
     assert all(
         getattr(bearinmind, name).__doc__ for name in bearinmind.__all__ if name != "MemoryId"

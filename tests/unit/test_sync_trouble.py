@@ -262,7 +262,7 @@ def test_what_a_server_refused_is_asked_again_and_taken_when_it_can_be(clock: Fi
         assert "recipes" in pending.reason
         parts = world.server._parts
         rules = replace(parts.remember.rules, categories=("facts", "recipes"))
-        world.server._parts = replace(parts, remember=replace(parts.remember, rules=rules))
+        world.server._open_parts = replace(parts, remember=replace(parts.remember, rules=rules))
         world.sync(here)
         assert world.server.get(id_).category == "recipes"
 

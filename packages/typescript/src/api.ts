@@ -302,7 +302,7 @@ export interface LegReport {
 }
 
 /** The kind of a lesson. */
-export type Lesson = "correction" | "preference" | "decision" | "fact" | "person";
+export type Lesson = "correction" | "preference" | "decision" | "fact" | "person" | "update";
 
 /** A typed, directed edge between two memories. */
 export interface Link {
@@ -319,10 +319,10 @@ export type LinkKind = "supersedes" | "resolved-by" | "part-of" | "see-also" | "
 
 /** Two memories and what one is to the other, read "source KIND target". */
 export interface LinkRequest {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   source: string;
   kind: LinkKind;
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   target: string;
 }
 
@@ -397,6 +397,17 @@ export interface NeighboursAnswer {
 export interface NewKey {
   key: Key;
   text: string;
+}
+
+/** Two memories, what one is to the other, and who says so. */
+export interface NewLinkRequest {
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
+  source: string;
+  kind: LinkKind;
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
+  target: string;
+  /** Who decides: `user` for a person, else an agent. */
+  trust?: Trust;
 }
 
 /** It is in a state that the query does not ask for. */
@@ -513,6 +524,7 @@ export interface Query {
   sort_by?: SortBy;
   budget_bytes?: number | null;
   group?: Group;
+  min_probability?: number | null;
   all?: boolean;
 }
 
@@ -556,6 +568,8 @@ export interface RecallRequest {
   budget_bytes?: number | null;
   /** `off` gives every state of a thing as a hit of its own. */
   group?: Group | null;
+  /** The least probability of a hit, in place of the usual one. */
+  min_probability?: number | null;
   /** Also hits that are unlikely to answer. */
   all?: boolean | null;
   trace?: boolean;
@@ -830,6 +844,8 @@ export interface UpdateBody {
   valid_from?: string | null;
   valid_to?: string | null;
   always_valid?: boolean;
+  /** Whose the change is; a lower trust changes no more trusted content. */
+  trust?: Trust | null;
 }
 
 /** A user of a server. */
@@ -892,9 +908,11 @@ export interface WhyNotRequest {
   budget_bytes?: number | null;
   /** `off` gives every state of a thing as a hit of its own. */
   group?: Group | null;
+  /** The least probability of a hit, in place of the usual one. */
+  min_probability?: number | null;
   /** Also hits that are unlikely to answer. */
   all?: boolean | null;
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 }
 
@@ -963,13 +981,13 @@ export type ListCall = {
 
 /** One memory with its earlier versions and its links. */
 export type GetCall = {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 
 /** Change a memory; the version before is kept. */
 export type UpdateCall = UpdateBody & {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
   /** The ETag of the memory: it is changed only if it is still that version. */
   expected_version?: number;
@@ -977,7 +995,7 @@ export type UpdateCall = UpdateBody & {
 
 /** Hide a memory from recall; it can be restored. */
 export type DeleteCall = {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
   /** The ETag of the memory: it is changed only if it is still that version. */
   expected_version?: number;
@@ -985,19 +1003,19 @@ export type DeleteCall = {
 
 /** Bring a deleted memory back. */
 export type RestoreCall = {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 
 /** Link two memories. */
-export type LinkCall = LinkRequest;
+export type LinkCall = NewLinkRequest;
 
 /** End a link. */
 export type UnlinkCall = LinkRequest;
 
 /** Decide which of two memories holds now, that both do, or that one replaces both. */
 export type ResolveCall = ResolveBody & {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 
@@ -1010,7 +1028,7 @@ export type HistoryCall = {
 
 /** What led to a memory. */
 export type WhyCall = {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 
@@ -1037,13 +1055,13 @@ export type StatsCall = Record<string, never>;
 
 /** What a sensitive memory says; each time is written to the audit log. */
 export type SecretsRevealCall = SecretBody & {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 
 /** Let another user see a memory, or change it. */
 export type ShareCall = ShareBody & {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
   /** The name of a user. */
   reader: string;
@@ -1051,7 +1069,7 @@ export type ShareCall = ShareBody & {
 
 /** End the share of a memory. */
 export type UnshareCall = {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
   /** The name of a user. */
   reader: string;
@@ -1100,25 +1118,25 @@ export type CurationProposalsCall = {
 
 /** One proposal. */
 export type CurationProposalCall = {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 
 /** Do what a proposal says, or say which of two memories holds; it can be undone. */
 export type CurationApplyCall = ApplyBody & {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 
 /** Decide against a proposal; it is not made again. */
 export type CurationDismissCall = DismissBody & {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 
 /** Take back what a proposal did. */
 export type CurationUndoCall = {
-  /** An id, or its beginning. */
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 };
 

@@ -36,7 +36,7 @@ from bearinmind.proposals import Conflict, Decision, Proposal, ProposalKind, Pro
 from bearinmind.protocols import Store
 from bearinmind.recall.pipeline import check_number
 from bearinmind.remember import pipeline, secrets
-from bearinmind.remember.admit import check_origin
+from bearinmind.remember.admit import check_origin, check_time
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.text import ids
 from bearinmind.types import (
@@ -44,6 +44,7 @@ from bearinmind.types import (
     Draft,
     Link,
     LinkKind,
+    MayReplace,
     Memory,
     MemoryId,
     Outcome,
@@ -312,6 +313,12 @@ class _Memories:
     def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
         return decide(text, category, neighbours)
 
+    def may_replace(self, draft: Draft) -> Sequence[MayReplace]:
+        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  only writers need it
+
+        memory = self.remember.unstored(self.scope, draft)
+        return Finder(self.store).offers(self.scope, memory, memory.updated_at)
+
     def kept_under(self, key: str) -> MemoryId | None:
         id_ = pipeline.id_of(self.scope.user, key)
         return id_ if self.store.versions(self.scope, id_) else None
@@ -321,6 +328,9 @@ class _Memories:
 
     def propose(self, proposal: Proposal) -> bool:
         return bool(self.store.propose(self.scope, [proposal]))
+
+    def was_proposed(self, id: str) -> bool:
+        return self.store.proposal(self.scope, id) is not None
 
     def has_secret(self, text: str) -> bool:
         return bool(secrets.find(text))
@@ -332,11 +342,12 @@ class _Memories:
 def learner_of(
     parts: Parts,
     nearest: Callable[[str, int], Sequence[Memory]],
-    origin: Mapping[str, str | None],
+    origin: Origin,
     *,
+    inbox: bool,
     dry_run: bool,
 ) -> Learner:
-    """The learner for one turn of one user."""
+    """The learner for one turn of one user; with `inbox` it proposes, whatever the setting."""
     return Learner(
         memories=_Memories(
             store=parts.store,
@@ -345,9 +356,15 @@ def learner_of(
             remember=parts.remember,
             nearest_memories=nearest,
         ),
-        mode=Mode(parts.settings.learn),
+        mode=Mode.INBOX if inbox else Mode(parts.settings.learn),
         clock=parts.clock,
         reader=parts.turn_reader,
-        origin=Origin(**{name: check_origin(value, name) for name, value in origin.items()}),
+        origin=origin,
         dry_run=dry_run,
     )
+
+
+def origin_of(names: Mapping[str, str | None], said_at: datetime | None) -> Origin:
+    """Where and when a turn was said, checked."""
+    checked = {name: check_origin(value, name) for name, value in names.items()}
+    return Origin(**checked, said_at=check_time(said_at, "said_at"))

@@ -21,6 +21,7 @@ from bearinmind.protocols import GraphCounts, Store
 from bearinmind.recall import history
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
+from bearinmind.remember.admit import check_time
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Scope, State
 
@@ -130,10 +131,10 @@ class Graph:
         return walk.hubs(self.store, self._filter(fields), limit, containing=part)
 
     def memories(
-        self, ids: Collection[MemoryId], as_of: datetime | None = None
+        self, ids: Collection[MemoryId], as_of: datetime | str | None = None
     ) -> Mapping[MemoryId, Memory]:
         """These memories as they are, or as they were at a moment."""
-        return self.store.get_many(self.scope, [*ids], as_of)
+        return self.store.get_many(self.scope, [*ids], check_time(as_of, "as_of"))
 
     def labels(self, names: Collection[ConceptName]) -> Mapping[ConceptName, str]:
         """How these concepts are written."""

@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bearinmind.app import requests, wiring
+from bearinmind.app.arguments import checks_arguments
 from bearinmind.app.requests import DraftFields, FilterFields, ListFields, Place, QueryFields
 from bearinmind.app.shares import Shares
 from bearinmind.app.states import HITS, States
 from bearinmind.config import Configuration, Settings
-from bearinmind.errors import InvalidLink
+from bearinmind.errors import Closed, InvalidLink
 from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts
 from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
 from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
+from bearinmind.recall.owned_ids import as_seen_by, bare
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
-from bearinmind.remember.admit import check_moment, check_origin, check_time, check_user
-from bearinmind.remember.pipeline import Changes, PurgePlan
+from bearinmind.remember.admit import check_origin, check_time, check_user
+from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
 from bearinmind.text.store_name import StoreName
@@ -56,6 +58,7 @@ if TYPE_CHECKING:  # each is loaded when it is first used: `bearinmind recall` s
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
 
+@checks_arguments
 class Mind:
     """A memory: store what was learned, recall what matters.
 
@@ -69,7 +72,7 @@ class Mind:
         self, store: Store, settings: Settings | None = None, **options: Unpack[wiring.Options]
     ) -> None:
         """Put the verbs over a store."""
-        self._parts = wiring.parts_of(store, settings or Settings(), **options)
+        self._open_parts = wiring.parts_of(store, settings or Settings(), **options)
         self._threads: Sequence[wiring.BackgroundThread] = ()
         self._is_lent = False
 
@@ -105,14 +108,11 @@ class Mind:
         return mind
 
     def for_user(self, user: str, key: str | None = None) -> Self:
-        """The same memory as another user sees it, who came with a key; cheap, and never closed.
-
-        It works as long as this one is open. The queries of that user are not captured.
-        """
+        """The same memory as another user sees it, while this one is open; nothing is captured."""
         name = self.scope.user if user == self.scope.user else check_user(user)
         other = copy(self)
         # A copy of this object, before anybody else has it.
-        vars(other).update(_parts=self._parts.for_user(name, key), _is_lent=True)
+        vars(other).update(_open_parts=self._parts.for_user(name, key), _is_lent=True)
         return other
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ class Mind:
             return
         for thread in self._threads:
             thread.close()
-        self._parts.close()
+        self._open_parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -130,14 +130,20 @@ class Mind:
         self.close()
 
     @property
+    def _parts(self) -> wiring.Parts:
+        if self._open_parts.closed.is_set():
+            raise Closed("this memory is closed")
+        return self._open_parts
+
+    @property
     def scope(self) -> Scope:
         """Whose memories these are."""
-        return self._parts.scope
+        return self._open_parts.scope
 
     @property
     def settings(self) -> Settings:
         """The settings, with the name of this user."""
-        return self._parts.settings
+        return self._open_parts.settings
 
     # ---- groups of verbs: made at every access, so that each has the scope of this object ------
 
@@ -207,8 +213,8 @@ class Mind:
         the graph, or have failed. A draft that is sent again with the same `idempotency_key` is
         stored once: the answer is its memory as it is now.
         """
-        replaced = [self._own(id_) for id_ in supersedes]
         draft = requests.draft(content, fields, self.settings)
+        replaced = [self._own(id_) for id_ in supersedes]
         outcome = self._parts.remember.add(
             self.scope, draft, replaced, idempotency_key=idempotency_key
         )
@@ -216,7 +222,7 @@ class Mind:
         if wait:
             self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
-        return self._parts.group(States).with_offers(outcome, replaced)
+        return self._parts.group(States).with_offers(outcome, replaced, draft.provenance.trust)
 
     def store_many(
         self, drafts: Iterable[Mapping[str, Any]], *, idempotency_key: str | None = None
@@ -235,7 +241,7 @@ class Mind:
 
         Only the owner changes its tags, its sensitivity and its provenance.
         """
-        changed = self._shares.update(id, Changes(**changes), expected_version)
+        changed = self._shares.update(id, requests.changes(changes), expected_version)
         self._parts.background.nudge()
         return changed
 
@@ -265,10 +271,11 @@ class Mind:
         """
         return self._parts.remember.purge(self.scope, plan)
 
-    def link(self, source: str, kind: LinkKind | str, target: str) -> Link:
-        """Link two memories, read "source KIND target"."""
-        chosen = choose(LinkKind, kind, InvalidLink)
-        return self._parts.remember.link(self.scope, self._own(source), chosen, self._own(target))
+    def link(
+        self, source: str, kind: LinkKind | str, target: str, *, trust: str = Trust.USER
+    ) -> Link:
+        """Link two memories, read "source KIND target"; with another trust not as a person."""
+        return self._parts.group(States).link(source, kind, target, trust)
 
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """End a link."""
@@ -301,7 +308,8 @@ class Mind:
         """Why a memory is not in the answer to a query, and what would have let it in."""
         query = self._query(text, fields)
         sees = shared.seen_by(self._parts.recall, self._parts.store, query.filter)
-        return why_not(sees, query, self.get(id))
+        memory = as_seen_by(self.scope, self.get(id))
+        return replace(why_not(sees, query, memory), id=bare(memory.id))
 
     def masked(self, text: str) -> str:
         """A query without the secrets in it: they go to no model, and into no file."""
@@ -321,10 +329,7 @@ class Mind:
         newest_first: bool = True,
         **fields: Unpack[ListFields],
     ) -> Sequence[Memory]:
-        """Memories by creation time, own and shared; the list continues behind `after`.
-
-        `after` is the id of a memory, or its time and id when it may be gone by now.
-        """
+        """Memories by creation time, own and shared, behind `after`: an id, or a time with an id."""
         if isinstance(after, str):
             last = self.get(after)
             after = last.created_at, last.id
@@ -341,7 +346,7 @@ class Mind:
         **fields: Unpack[ListFields],
     ) -> Timeline:
         """What was remembered before and after a memory or a moment, own and shared."""
-        anchor = self.get(around) if isinstance(around, str) else check_moment(around, "the moment")
+        anchor = requests.anchor(around, self._parts.clock(), self.get)
         return history.timeline(
             self._listing(fields).browse,
             anchor,
@@ -366,7 +371,7 @@ class Mind:
         return history.states(self._parts.store, self.scope, memories, self._parts.clock())
 
     def outdated(
-        self, memories: Sequence[Memory], as_of: datetime | None = None
+        self, memories: Sequence[Memory], as_of: datetime | str | None = None
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated now or at a moment, by which one, since when."""
         return self._parts.group(States).outdated(memories, check_time(as_of, "as_of"))
@@ -399,10 +404,7 @@ class Mind:
         return self._shares.end_tag(tag, reader)
 
     def shared_with_me(self) -> Sequence[Share]:
-        """What others share with this user, by owner and then oldest first.
-
-        A memory that came from a server by sync is listed by itself.
-        """
+        """What others share with this user, by owner and then oldest first; synced, one by one."""
         return self._shares.received()
 
     def my_shares(self) -> Sequence[Share]:
@@ -441,16 +443,19 @@ class Mind:
         agent: str | None = None,
         session: str | None = None,
         project: str | None = None,
+        said_at: datetime | None = None,
+        inbox: bool = False,
         dry_run: bool = False,
     ) -> Learned:
-        """Learn from the messages of a turn, as the setting `learn` says.
+        """Learn from the messages of a turn, as the setting `learn` says; with `inbox`, propose.
 
         A turn that is given again teaches nothing new. With `dry_run` nothing is stored.
         """
-        from bearinmind.app.curation import learner_of  # noqa: PLC0415  see above
+        from bearinmind.app.curation import learner_of, origin_of  # noqa: PLC0415  see above
 
-        origin = {"agent": agent, "session": session, "project": project}
-        learner = learner_of(self._parts, self._nearest, origin, dry_run=dry_run)
+        names = {"agent": agent, "session": session, "project": project}
+        origin = origin_of(names, said_at)
+        learner = learner_of(self._parts, self._nearest, origin, inbox=inbox, dry_run=dry_run)
         learned = learner([*messages])
         if learned.stored and not dry_run:
             self._parts.background.nudge()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,14 +13,18 @@ from bearinmind.errors import Conflict, InvalidInput, InvalidProvenance, Invalid
 from bearinmind.remember.admit import (
     check_category,
     check_origin,
+    check_past,
     check_tags,
     check_time,
     check_user,
+    span_before_now,
 )
+from bearinmind.remember.update import Changes
 from bearinmind.types import (
     Draft,
     Filter,
     Group,
+    Memory,
     MemoryId,
     Outcome,
     Provenance,
@@ -38,6 +43,10 @@ PROPOSALS = 100  #: that are listed unless more are wanted
 MOST_PROPOSALS = 10_000  #: that are listed at once
 
 
+_SPAN_FIELDS = ("valid_from", "valid_to")
+_DATE = re.compile(r"\d{4}-")
+
+
 class DraftFields(TypedDict, total=False):
     """The fields of a new memory besides its content."""
 
@@ -46,9 +55,9 @@ class DraftFields(TypedDict, total=False):
     keywords: Iterable[str]
     importance: float
     sensitive: bool
-    created_at: datetime | None
-    valid_from: datetime | None
-    valid_to: datetime | None
+    created_at: datetime | str | None  #: text in ISO 8601, as for every time
+    valid_from: datetime | str | None
+    valid_to: datetime | str | None
     agent: str | None
     session: str | None
     project: str | None
@@ -61,12 +70,12 @@ class FilterFields(TypedDict, total=False):
 
     categories: Iterable[str]  #: any of these
     tags: Iterable[str]  #: all of these
-    created_from: datetime | None
-    created_to: datetime | None
+    created_from: datetime | str | None
+    created_to: datetime | str | None
     session: str | None
     project: str | None
     agent: str | None
-    as_of: datetime | None
+    as_of: datetime | str | None
     states: Iterable[str]
 
 
@@ -86,6 +95,7 @@ class QueryFields(FilterFields, total=False):
     sort_by: str
     budget_bytes: int | None
     group: str
+    min_probability: float | None  #: of a hit, in place of the usual floor
     all: bool
 
 
@@ -121,9 +131,9 @@ def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
         keywords=tuple(fields.get("keywords", ())),
         importance=fields.get("importance", 0.5),
         sensitive=fields.get("sensitive", False),
-        created_at=fields.get("created_at"),
-        valid_from=fields.get("valid_from"),
-        valid_to=fields.get("valid_to"),
+        created_at=check_time(fields.get("created_at"), "created_at"),
+        valid_from=check_time(fields.get("valid_from"), "valid_from"),
+        valid_to=check_time(fields.get("valid_to"), "valid_to"),
         provenance=Provenance(
             agent=fields.get("agent"),
             session=fields.get("session"),
@@ -134,13 +144,25 @@ def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
     )
 
 
+def changes(fields: Mapping[str, Any]) -> Changes:
+    """The changes of an update."""
+    trust = fields.get("trust")
+    values = {
+        **fields,
+        **{name: check_time(fields[name], name) for name in _SPAN_FIELDS if name in fields},
+        **{name: tuple(fields[name]) for name in ("tags", "keywords") if name in fields},
+        "trust": None if trust is None else choose(Trust, trust, InvalidProvenance),
+    }
+    return Changes(**values)
+
+
 def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datetime) -> Filter:
     """The filter that these fields describe."""
     if not fields:  # as for most recalls
         return Filter(scope=scope, now=now)
-    as_of = check_time(fields.get("as_of"), "as_of")
-    created_from = check_time(fields.get("created_from"), "the beginning")
-    created_to = check_time(fields.get("created_to"), "the end")
+    as_of = check_past(fields.get("as_of"), "as_of", now)
+    created_from = check_past(fields.get("created_from"), "the beginning", now)
+    created_to = check_past(fields.get("created_to"), "the end", now)
     if created_from and created_to and created_from >= created_to:
         raise InvalidQuery(
             f"the time range ends ({created_to.isoformat()}) "
@@ -163,6 +185,20 @@ def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datet
         agent=check_origin(fields.get("agent"), "agent"),
         states=frozenset(choose(State, state, InvalidQuery) for state in states),
     )
+
+
+def anchor(
+    around: datetime | str, now: datetime, find: Callable[[str], Memory]
+) -> Memory | datetime:
+    """What a timeline goes around: a moment, or a memory."""
+    if isinstance(around, str) and not is_moment(around):
+        return find(around)
+    return check_past(around, "the moment", now) or now
+
+
+def is_moment(text: str) -> bool:
+    """Whether a text is meant as a time rather than as an id."""
+    return bool(_DATE.match(text.strip()) or span_before_now(text))
 
 
 def owner(fields: ListFields) -> Whose | UserId | None:
@@ -188,5 +224,14 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
         budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
         group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
+        min_probability=_probability(fields.get("min_probability")),
         all=fields.get("all", False),
     )
+
+
+def _probability(value: float | None) -> float | None:
+    if value is not None and not 0 <= value <= 1:
+        raise InvalidQuery(
+            f"min_probability {value!r} is not between 0 and 1", hint="Give 0.5 for half."
+        )
+    return value

@@ -8,14 +8,18 @@ from datetime import datetime
 
 from bearinmind.errors import InvalidLink, InvalidProvenance, MemoryNotFound, NothingToResolve
 from bearinmind.outdates.verdicts import (
+    CLAIM,
     OFFER,
     because,
     is_decided,
+    is_less,
+    is_less_trusted,
+    is_trusted,
     judgement_of,
     prevailing_of_pairs,
 )
 from bearinmind.protocols import Page, Readable, Store
-from bearinmind.recall import history, shared
+from bearinmind.recall import history, owned_ids, shared
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.resolve import Resolved, says
@@ -25,6 +29,7 @@ from bearinmind.types import (
     AlreadyKnown,
     Decider,
     Filter,
+    Link,
     LinkKind,
     MayReplace,
     Memory,
@@ -58,21 +63,48 @@ class States:
     def resolve(self, id: str, resolution: str, other: str | Iterable[str], trust: str) -> Resolved:
         """Decide about a memory and others, or about the two memories of a proposal."""
         chosen = choose(Resolution, resolution, InvalidLink)
-        is_person = choose(Trust, trust, InvalidProvenance) is Trust.USER
+        by = self._decider(trust)
         named = [other] if isinstance(other, str) else [*other]
         memory, others = self._named(id, [self._own(each) for each in named])
         others = others or self._may_replace(memory, chosen)
         if not others:
             raise NothingToResolve(f"no memory that {memory.id} may replace waits for a decision")
-        by = Decider.PERSON if is_person else Decider.AGENT
         return self.remember.resolve(self.scope, memory, others, chosen, by)
 
-    def with_offers(self, outcome: Outcome, replaced: Sequence[Memory]) -> Outcome:
+    def link(self, source: str, kind: str, target: str, trust: str) -> Link:
+        """Link two memories."""
+        chosen = choose(LinkKind, kind, InvalidLink)
+        by = self._decider(trust)
+        ends = self._own(source), self._own(target)
+        link = self.remember.link(self.scope, ends[0], chosen, ends[1], by)
+        if chosen is LinkKind.SUPERSEDES and not is_trusted(link, {x.id: x for x in ends}):
+            self._propose(ends[0], [ends[1]])
+        return link
+
+    def _decider(self, trust: str) -> Decider:
+        is_person = choose(Trust, trust, InvalidProvenance) is Trust.USER
+        return Decider.PERSON if is_person else Decider.AGENT
+
+    def _propose(self, newer: Memory, older: Sequence[Memory]) -> None:
+        """Put claims into the inbox: a person decides about them."""
+        from bearinmind.curate.candidates import proposal  # noqa: PLC0415  only writers
+        from bearinmind.curate.contradictions import claim  # noqa: PLC0415  only writers
+
+        claims = [proposal(claim(newer, each), self.clock()) for each in older]
+        self.store.propose(self.scope, claims)
+
+    def with_offers(self, outcome: Outcome, replaced: Sequence[Memory], trust: Trust) -> Outcome:
         """The outcome of a store with what the new memory may replace, if nobody said it already.
 
-        It is looked for when it is first read: an acknowledgement does not wait for it.
+        It is looked for when it is first read: an acknowledgement does not wait for it. What is
+        trusted more than the new memory is not replaced: a person decides in the inbox.
         """
         memory = outcome.memory
+        claims = [
+            old for old in replaced if is_less(trust, old.provenance.trust) and old.id != memory.id
+        ]
+        if claims:
+            self._propose(memory, claims)
         if isinstance(outcome, AlreadyKnown) or memory.sensitive or memory.deleted_at is not None:
             return outcome
         return replace(outcome, may_replace=OnDemand(lambda: self._offers(memory, replaced)))
@@ -82,7 +114,13 @@ class States:
         from bearinmind.outdates.finder import MOST_OFFERED, Finder  # noqa: PLC0415  only writers
 
         now, session = self.clock(), memory.provenance.session
-        offers = [] if replaced else [*Finder(self.store).offers(self.scope, memory, now)]
+        offers = [
+            MayReplace(memory=old, newer=memory.id, probability=OFFER, because=CLAIM)
+            for old in replaced
+            if is_less_trusted(memory, old)
+        ]
+        if not replaced:
+            offers += Finder(self.store).offers(self.scope, memory, now)
         earlier = [memory]
         if session is not None:
             filter = Filter(scope=self.scope, now=now, session=session)
@@ -118,17 +156,26 @@ class States:
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated, and by which one that the user can see."""
         filter = Filter(scope=self.scope, now=as_of or self.clock(), as_of=as_of)
-        ids = [each.id for each in memories]
-        verdicts = history.verdicts_above(self._view(filter), filter, ids)
-        return {id_: verdicts[id_] for id_ in ids if id_ in verdicts}
+        keys = {
+            owned_ids.as_seen_by(self.scope, each).id: name
+            for name, each in history.by_name(self.scope, memories).items()
+        }
+        verdicts = history.verdicts_above(self._view(filter), filter, [*keys])
+        return {
+            name: replace(verdicts[key], by=owned_ids.bare(verdicts[key].by))
+            for key, name in keys.items()
+            if key in verdicts
+        }
 
     def history(self, query: Query, limit: int) -> history.ThingHistory:
         """The states of what the best hits are about; of each hit at least half as good."""
         check_number("limit", limit, LARGEST_LIMIT)
         hits = shared.recalled(self.recall, self.store, query).hits
-        near = [hit.memory for hit in hits if hit.score >= _NEAR * hits[0].score]
+        best = [hit.memory for hit in hits if hit.score >= _NEAR * hits[0].score]
+        near = [owned_ids.as_seen_by(self.scope, memory) for memory in best]
         view = self._view(query.filter)
-        return history.thing_history(view, query.filter, query.text, near, limit)
+        chains = history.thing_history(view, query.filter, query.text, near, limit)
+        return owned_ids.bare_history(chains)
 
     def _named(self, id: str, others: Sequence[Memory]) -> tuple[Memory, Sequence[Memory]]:
         """The memory of an id with others, or the memories that a proposal names."""

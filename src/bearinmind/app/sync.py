@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -33,8 +33,10 @@ from bearinmind.sync.replica import Replica
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.sync.sync_loop import SyncLoop, held
+from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
+from bearinmind.vault.seal import SealingVault
 from bearinmind.work.worker import Background
 from bearinmind.work.worker_lock import WorkerLock
 
@@ -229,6 +231,7 @@ class Transfer:
     scope: Scope
     remember: Remember
     background: Background
+    vault: SealingVault
 
     def admit(
         self, versions: Sequence[Memory], sealed: Sequence[Sealed] = (), *, made_id: bool = False
@@ -239,6 +242,28 @@ class Transfer:
         """
         return self.remember.admit_history(self.scope, versions, sealed, made_id=made_id)
 
+    def preview(
+        self, versions: Sequence[Memory], *, made_id: bool = False
+    ) -> tuple[Memory, Sequence[str]]:
+        """What `admit` would make of a memory, and the kinds of secrets in it; nothing is made."""
+        memory, kinds = self.remember.preview_history(self.scope, versions)
+        if made_id and memory.sensitive and self.vault.keys() is not None:
+            digest = self.vault.fingerprint(self.scope.user, memory.content)
+            memory = replace(memory, id=ids.derived(digest))
+        return memory, kinds
+
+    def known(self, memory: Memory) -> MemoryId | None:
+        """The memory of the store that has this id or says the same; None when there is none.
+
+        A deleted one is compared by its id alone.
+        """
+        if self.store.versions(self.scope, memory.id):
+            return memory.id
+        if memory.deleted_at is not None:
+            return None
+        same = self.store.same_content(self.scope, memory)
+        return None if same is None else same.id
+
     def add(
         self, histories: Sequence[History], siblings: Container[MemoryId] = ()
     ) -> Sequence[Outcome | None]:
@@ -247,9 +272,9 @@ class Transfer:
         self.background.nudge()
         return outcomes
 
-    def add_link(self, link: Link) -> None:
-        """Store a link from elsewhere, with its times."""
-        self.remember.add_link(self.scope, link)
+    def add_link(self, link: Link, *, decided: bool = True) -> None:
+        """Store a link from elsewhere, with its times; it may be nobody's decision here."""
+        self.remember.add_link(self.scope, link, decided=decided)
 
     def links(self) -> Iterator[Link]:
         """Every link ever made, ended ones too."""

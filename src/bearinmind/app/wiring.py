@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
@@ -17,7 +18,7 @@ from bearinmind.config import Settings, cache_folder
 from bearinmind.errors import InvalidSetting, WorkFailure
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.learn.chat_reader import ConfiguredReader
-from bearinmind.models import encoder_socket, factory
+from bearinmind.models import encoder_socket, factory, forks
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.models.token_budget import ModelOptions
 from bearinmind.protocols import Extractor, Fusion, Leg, Store
@@ -78,10 +79,11 @@ class Parts:
     executor: Executor
     recall: Recall
     asked: set[tuple[MemoryId, MemoryId]]  #: pairs of memories that it was asked about
+    closed: Event = field(default_factory=Event)  #: set for all users at once
 
     def group(self, kind: type[Group]) -> Group:
         """A group of verbs, which names the parts that it needs as its fields."""
-        return kind(**{field.name: getattr(self, field.name) for field in fields(kind)})
+        return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
     def for_user(self, user: UserId, key: str | None) -> Parts:
         """The parts for another user, whose queries are not captured."""
@@ -96,6 +98,7 @@ class Parts:
 
     def close(self) -> None:
         """Release everything; queued work stays in the store."""
+        self.closed.set()
         self.background.close()
         self.executor.shutdown()
         self.embedders.close()
@@ -121,7 +124,7 @@ class Options(TypedDict, total=False):
 def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Parts:
     """The parts over a store, for the user of the settings."""
     clock = options.get("clock", lambda: datetime.now(UTC))
-    executor = ThreadPoolExecutor(thread_name_prefix="bearinmind-leg")
+    executor = forks.Threads(None, "bearinmind-leg")
     places = encoder_socket.places(settings.beside, cache_folder())
     embedders = options.get("embedders") or embedders_of(settings)
     active = ActiveSpace(

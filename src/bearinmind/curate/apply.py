@@ -16,7 +16,7 @@ from bearinmind import errors
 from bearinmind.curate.candidates import Candidate, live, obstacles, readers
 from bearinmind.curate.differences import Comparison, compare
 from bearinmind.curate.duplicates import compare_replaceable
-from bearinmind.outdates.verdicts import is_decided, prevailing_of_pairs
+from bearinmind.outdates.verdicts import is_decided, is_trusted, prevailing_of_pairs
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import (
@@ -321,7 +321,8 @@ def settled(store: Store, scope: Scope, proposals: Iterable[Proposal]) -> list[P
         return []
     links, memories = store.links(scope, ids), store.get_many(scope, ids)
     present = {id_ for id_, memory in memories.items() if memory.deleted_at is None}
-    judged = prevailing_of_pairs(x for x in links if x.kind in _JUDGING)
+    ends = store.get_many(scope, [*{end for x in links for end in (x.source, x.target)}])
+    judged = prevailing_of_pairs(x for x in links if x.kind in _JUDGING and is_trusted(x, ends))
     decided = {frozenset({x.source, x.target}) for x in judged if is_decided(x)}
     return [
         each

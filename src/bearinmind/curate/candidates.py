@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bearinmind.curate.differences import Tokens, read
+from bearinmind.outdates.verdicts import is_less_trusted
 from bearinmind.proposals import Proposal, ProposalKind
 from bearinmind.protocols import Page, Store
 from bearinmind.text import ids
@@ -20,7 +21,6 @@ from bearinmind.types import (
     Right,
     Scope,
     Share,
-    Trust,
     UserId,
     is_expired,
 )
@@ -28,10 +28,10 @@ from bearinmind.types import (
 PAGE = 500  # memories that are read at once
 CONSOLIDATION = "consolidation"
 CONTRADICTION = "contradiction"
+CLAIM = "claim"
 STALENESS = "staleness"
 HYGIENE = "hygiene"
 
-_TRUST = (Trust.EXTERNAL, Trust.AGENT, Trust.USER)  # the least first
 _read = lru_cache(maxsize=20_000)(read)  # a text is compared with several others
 
 
@@ -96,8 +96,7 @@ def obstacles(keeper: Candidate, other: Candidate) -> list[str]:
         "its category is another": kept.category != gone.category,
         "its project is another": kept.provenance.project != gone.provenance.project,
         "it has not all the tags": not {*gone.tags} <= {*kept.tags},
-        "it is trusted less": _TRUST.index(kept.provenance.trust)
-        < _TRUST.index(gone.provenance.trust),
+        "it is trusted less": is_less_trusted(kept, gone),
         "it holds for another time": not _is_valid_whenever(kept, gone),
         "others could not see it": not all(
             keeper.readers.get(reader) in (Right.WRITE, right)

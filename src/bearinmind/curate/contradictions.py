@@ -13,12 +13,18 @@ from dataclasses import replace
 from itertools import combinations, groupby
 from typing import NamedTuple
 
-from bearinmind.curate.candidates import CONTRADICTION, Candidate, Finding
+from bearinmind.curate.candidates import CLAIM, CONTRADICTION, Candidate, Finding
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
 from bearinmind.curate.duplicates import NearPair
-from bearinmind.outdates.verdicts import OFFER, is_decided, is_less_trusted, judgement_of
+from bearinmind.outdates.verdicts import (
+    OFFER,
+    is_decided,
+    is_less_trusted,
+    is_trusted,
+    judgement_of,
+)
 from bearinmind.proposals import ProposalKind
-from bearinmind.types import Decider, Link, MemoryId
+from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId
 
 #: Whatever stands in the place of these is a value of the same thing.
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
@@ -81,6 +87,28 @@ def outdate(contradiction: Contradiction) -> Finding:
         evidence={"differs_in": contradiction.difference.kind.value}
         | ({} if contradiction.cosine is None else {"cosine": round(contradiction.cosine, 4)}),
     )
+
+
+def claim(newer: Memory, older: Memory) -> Finding:
+    """The proposal to decide about a memory that is to replace one which is trusted more."""
+    return Finding(
+        kind=ProposalKind.OUTDATE,
+        origin=CLAIM,
+        memories=(newer, older),
+        reason=f"{newer.id} ({newer.provenance.trust}) was to replace {older.id} "
+        f"({older.provenance.trust}), which is trusted more",
+    )
+
+
+def claims(links: Iterable[Link], candidates: Mapping[MemoryId, Candidate]) -> Iterator[Finding]:
+    """The proposals that follow from memories which are to supersede more trusted ones."""
+    for link in links:
+        ends = [candidates.get(end) for end in (link.source, link.target)]
+        if link.kind is not LinkKind.SUPERSEDES or not all(ends):
+            continue
+        newer, older = (each.memory for each in ends if each)
+        if not is_trusted(link, {newer.id: newer, older.id: older}):
+            yield claim(newer, older)
 
 
 def undecided(

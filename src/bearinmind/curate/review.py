@@ -219,6 +219,7 @@ def _findings(
     judged = _judged(store, scope, [*candidates])  # about which memory outdates which
     same = duplicates.duplicates(candidates, new, similarity.cosine, options.cosine)
     sure = [*map(duplicates.supersede, same), *contradictions.undecided(judged, candidates)]
+    sure += contradictions.claims(store.links(scope, [*candidates]), candidates)
     yield from sure
     near = [*similarity.near(candidates, [*new], options.cosine)]
     clashes = contradictions.contradictions(candidates.values(), near, new)

@@ -15,6 +15,12 @@ class AmbiguousId(Conflict):
     hint = "Give one more letter of the id."
 
 
+class Closed(Conflict):
+    """The memory was closed, and answers nothing any more."""
+
+    hint = "Open it again, or do what is to be done before `close()`."
+
+
 class IdTaken(Conflict):
     """A memory with this id exists already."""
 

@@ -150,6 +150,15 @@ class StoreFull(StoreFailure):
     hint = "Free some disk space and repeat the command: what was acknowledged before is safe."
 
 
+class StoreReplaced(StoreFailure):
+    """A file of the store was removed or replaced while it was open: nothing more is written."""
+
+    hint = (
+        "Stop every process that uses the store, and start again. What was stored just before may "
+        "be missing: store it again. Never move or delete a store, its -wal or its -shm in use."
+    )
+
+
 class StoreDamaged(StoreFailure):
     """The file is not a Bear in Mind store, or it is damaged."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bearinmind.concepts import ConceptName, Extraction, Kind, Mention, Role, Statement
 from bearinmind.errors import ExtractorFailure, InvalidSetting
+from bearinmind.models import forks
 from bearinmind.protocols import Extractor, Page, Store
 from bearinmind.types import Filter, Memory, Scope, State
 
@@ -132,7 +132,7 @@ class ConfiguredExtractor:
 
     def __init__(self, choose: Callable[[], Extractor | None]) -> None:
         self._choose = choose
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._chosen: Extractor | None = None
         self._has_chosen = False
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from bearinmind.concepts import ConceptName, Extraction, Kind, Mention, Role, Statement
 from bearinmind.errors import ExtractorFailure, MissingExtra
 from bearinmind.graph import patterns
+from bearinmind.models import forks
 from bearinmind.text.names import LONGEST_NAME, name_of
 from bearinmind.types import Memory
 
@@ -73,7 +73,7 @@ class SpacyExtractor:
                 f"{_INSTALL_MODEL}",
             )
         self._model = model or find_model()
-        self._loading = threading.Lock()
+        self._loading = forks.Lock()
         self._nlp: Any = None
 
     def __repr__(self) -> str:

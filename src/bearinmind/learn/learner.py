@@ -17,6 +17,7 @@ from bearinmind.learn.model import (
     Candidate,
     Learned,
     LearnedItem,
+    Lesson,
     Message,
     Mode,
     Refusal,
@@ -25,7 +26,16 @@ from bearinmind.learn.model import (
 )
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.text import ids
-from bearinmind.types import Draft, Memory, MemoryId, Outcome, Stored, Trust, UserId
+from bearinmind.types import (
+    Draft,
+    MayReplace,
+    Memory,
+    MemoryId,
+    Outcome,
+    Stored,
+    Trust,
+    UserId,
+)
 
 ORIGIN = "learning"
 SOURCE = "turn"
@@ -38,11 +48,12 @@ _LOGIN = re.compile(r"\S:\S+@\S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a turn was said."""
+    """Where and when a turn was said."""
 
     agent: str | None = None
     session: str | None = None
     project: str | None = None
+    said_at: datetime | None = None  #: now without it
 
 
 class LearningStatus(NamedTuple):
@@ -79,6 +90,9 @@ class Memories(Protocol):
     def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
         """What to do with a text, compared with its neighbours."""
 
+    def may_replace(self, draft: Draft) -> Sequence[MayReplace]:
+        """The memories that a draft may outdate, the likeliest first."""
+
     def kept_under(self, key: str) -> MemoryId | None:
         """The memory that was stored under an idempotency key, deleted or not."""
 
@@ -87,6 +101,9 @@ class Memories(Protocol):
 
     def propose(self, proposal: Proposal) -> bool:
         """Put a proposal into the inbox; False when it was proposed before."""
+
+    def was_proposed(self, id: str) -> bool:
+        """Whether a proposal was in the inbox before."""
 
     def has_secret(self, text: str) -> bool:
         """Whether a text holds a secret."""
@@ -173,6 +190,8 @@ class Learner:
             known = replace(item, id=before)
             return _known(learned, known, "it was learned from this turn before")
         decision = self._decide(draft)
+        if candidate.lesson is Lesson.UPDATE and decision.kind is Action.ADD:
+            decision = self._replacing(draft) or decision
         if decision.kind is Action.NOOP and decision.memory is not None:
             return _known(learned, replace(item, id=decision.memory.id), decision.reason)
         is_sure = candidate.sure and learned.mode is not Mode.INBOX
@@ -198,6 +217,15 @@ class Learner:
         # A fact about one project does not end a fact about all projects.
         return Decision(Action.ADD, None, decision.reason)
 
+    def _replacing(self, draft: Draft) -> Decision | None:
+        """What an update may replace in its project; None when that is not known."""
+        for offer in self.memories.may_replace(draft):
+            memory = offer.memory
+            if memory.provenance.project == draft.provenance.project:
+                reason = f"it may replace {memory.id}: {offer.because}"
+                return Decision(Action.SUPERSEDE, memory, reason)
+        return None
+
     def _stored(
         self, draft: Draft, candidate: Candidate, item: LearnedItem, learned: Learned
     ) -> Learned:
@@ -210,10 +238,13 @@ class Learner:
         return _known(learned, item, "it is known")
 
     def _proposed(self, proposal: Proposal, item: LearnedItem, learned: Learned) -> Learned:
-        if not self.dry_run:
+        if self.dry_run:
+            is_new = not self.memories.was_proposed(proposal.id)
+        else:
+            is_new = self.memories.propose(proposal)
             item = replace(item, id=proposal.id)
-            if not self.memories.propose(proposal):
-                return _known(learned, item, "it was proposed before")
+        if not is_new:
+            return _known(learned, replace(item, id=proposal.id), "it was proposed before")
         return replace(learned, proposed=(*learned.proposed, item))
 
     def _proposal(
@@ -251,7 +282,7 @@ class Learner:
             "project": self.origin.project,
             "source": SOURCE,
             "trust": Trust(candidate.trust).value,
-        }
+        } | ({"created_at": said_at.isoformat()} if (said_at := self.origin.said_at) else {})
 
     def _key(self, candidate: Candidate) -> str:
         """An idempotency key: the same sentence of the same session has the same one."""

@@ -43,6 +43,7 @@ class Lesson(StrEnum):
     DECISION = "decision"
     FACT = "fact"
     PERSON = "person"
+    UPDATE = "update"  #: what holds now in place of something earlier
 
 
 #: The category of a memory by what kind of thing it says.
@@ -52,6 +53,7 @@ CATEGORIES = {
     Lesson.DECISION: "decisions",
     Lesson.FACT: "facts",
     Lesson.PERSON: "people",
+    Lesson.UPDATE: "facts",
 }
 
 

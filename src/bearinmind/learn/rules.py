@@ -1,365 +1,33 @@
 """Finds the lessons of a turn by rules: no model, no token, English. Pure.
 
 A sentence is kept only when its form says that it is meant to last: "always", "from now on", "I
-prefer", "we decided", "remember that". Missing something costs little, for it will be said again;
-keeping something wrong costs trust. So every form is narrow, and what might be about this task
-alone is proposed, not stored.
+prefer", "we decided", "we moved CI to ...". What might be about this task alone is proposed, not
+stored. The forms are in `bearinmind.learn.forms`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
+from bearinmind.learn.forms import BARE, EVERY, Form
 from bearinmind.learn.model import Candidate, Lesson, Message, Refusal, Refused, Role, TurnFindings
-from bearinmind.learn.sentences import refusal_of, sentences
+from bearinmind.learn.sentences import infinitive, refusal_of, sentences
 from bearinmind.types import Trust
 
-_POLITE = re.compile(
-    r"^(?:please|pls|you (?:should|must|can)|i want you to|i'd like you to|let's)\s+(?=\S)",
-    re.IGNORECASE,
-)
-_SELF = (
-    (re.compile(r"\bI'm\b"), "the user is"),
-    (re.compile(r"\bI am\b"), "the user is"),
-    (re.compile(r"\bI've\b"), "the user has"),
-    (re.compile(r"\bmyself\b", re.IGNORECASE), "the user"),
-    (re.compile(r"\bmine\b", re.IGNORECASE), "the user's"),
-    (re.compile(r"\bme\b"), "the user"),
-    (re.compile(r"\bmy\b", re.IGNORECASE), "the user's"),
-)
-_I = re.compile(
-    r"\bi ((?:(?:really|strongly|generally|usually|much|always|personally|still|never|only) )?)"
-    r"(do )?(don't )?(can't stand|[a-z']+)\b",
-    re.IGNORECASE,
-)
-_UNCHANGED = frozenset(
-    ("was", "had", "can", "could", "will", "would", "should", "must", "can't", "can't stand")
-)
-_VERB = {"have": "has", "do": "does", "go": "goes", "am": "is"}
-_INFINITIVES = (
-    ("using ", "use "),
-    ("going ", "go "),
-    ("adopting ", "adopt "),
-    ("switching ", "switch "),
-    ("storing ", "store "),
-)
-_PLEASE = re.compile(r",?\s+(?:please|pls|thanks|ok|okay|btw)$", re.IGNORECASE)
-_MARKS = " .!,;:-"
 _LONGEST_AGREEMENT = 60  # characters
 _LONGEST_LOOKED_AT = 1_000  # characters of a sentence: what is longer is none
-_STOP = re.compile(r"^(?:stop|quit) (\w+ing) ", re.IGNORECASE)
-
-
-def statement(kept: str) -> str:
-    """A statement or an order as one sentence, with "the user" for "me"."""
-    return _sentence(_POLITE.sub("", kept))
-
-
-def about_user(kept: str) -> str:
-    """What a user says about themselves, in the third person."""
-    kept = re.sub(r"^call me\b", "my name is", kept, flags=re.IGNORECASE)
-    return _sentence(kept)
-
-
-def stop(kept: str) -> str:
-    """What is to be stopped, as what is not to be done."""
-    return _sentence(_STOP.sub(lambda match: f"Avoid {match[1].lower()} ", kept))
-
-
-def infinitive(kept: str) -> str:
-    """What is proposed, as what is to be done."""
-    for doing, do in _INFINITIVES:
-        if kept.lower().startswith(doing):
-            kept = do + kept[len(doing) :]
-    return kept.rstrip(" .!?")
-
-
-def _third(match: re.Match[str]) -> str:
-    """What I do, as what the user does."""
-    how, _, negated, verb = match.groups()
-    verb = verb.lower()
-    if verb in _UNCHANGED:
-        return f"the user {how}{verb}"
-    if negated:
-        return f"the user {how}does not {verb}"
-    return f"the user {how}{_VERB.get(verb) or _with_s(verb)}"
-
-
-def _with_s(verb: str) -> str:
-    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
-        return f"{verb}es"
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return f"{verb[:-1]}ies"
-    return f"{verb}s"
-
-
-def _sentence(text: str) -> str:
-    """A text as one sentence in the third person."""
-    text = _I.sub(_third, text)
-    for pattern, instead in _SELF:
-        text = pattern.sub(instead, text)
-    text = _PLEASE.sub("", " ".join(text.split()).rstrip(_MARKS)).rstrip(_MARKS)
-    first = text.split(" ", 1)[0].replace("'", "")
-    if first.isalpha() and first.islower():  # iOS and `make` keep their case
-        text = text[:1].upper() + text[1:]
-    return f"{text}."
-
-
-class Form(NamedTuple):
-    """A form of sentence; what is kept of it is the group `kept`."""
-
-    lesson: Lesson
-    pattern: re.Pattern[str]
-    sure: bool  #: whether it can hardly be about this task alone
-    importance: float
-    word: Callable[[str], str]
-
-
-def _form(
-    lesson: Lesson,
-    *pieces: str,
-    sure: bool = False,
-    importance: float = 0.6,
-    word: Callable[[str], str] = statement,
-) -> Form:
-    pattern = re.compile("".join((_LEAD, *pieces, "$")), re.IGNORECASE)
-    return Form(lesson, pattern, sure, importance, word)
-
-
-# What people say before they come to the point.
-_LEAD = (
-    "^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|yep|right|and|but|so|also|oh|ah|hm+|hey|hi|btw|by the way"
-    "|well|thanks|thank you|great|good|cool|nice|perfect|looks good|sorry|please|pls|actually|wrong"
-    "|again|fyi|one (?:more )?thing|small thing|quick note|note|just so you know)[,:!.\\s-]+)*"
+# Words of a change that otherwise speak of the task at hand.
+_OF_A_CHANGE = re.compile(
+    "\\bany (?:more|longer)\\b|^as of (?:today|yesterday)\\b|\\bthese days\\b|\\bfrom here on\\b",
+    re.IGNORECASE,
 )
-# What an order to last may tell to do. Other verbs are mostly about what is at hand.
-_DO = (
-    "(?:use|run|deploy|commit|push|merge|write|put|keep|call|name|store|log|pin|squash|rebase|tag"
-    "|release|test|mock|import|return|raise|throw|prefix|format|auto-format|ship|target|support"
-    "|avoid|add|ask|check|create|document|escape|include|install|leave|lint|make|open|pass|place"
-    "|prefer|quote|read|regenerate|reply|answer|respond|review|round|save|send|set|sign|skip|sort"
-    "|start|stick|stop|treat|type|update|validate|verify|wrap|explain|show|build|indent|end|begin"
-    "|bump|declare|define|delete|drop|edit|force|generate|give|hardcode|hard-code|ignore|link|list"
-    "|mention|modify|move|mutate|rename|remove|replace|rely|rewrite|silence|split|swallow|touch"
-    "|translate|trust|roll|wait|work|stage|amend|cite|guess|paste|be|do|just)\\b"
-)
-_LASTING = (
-    "(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|for future work"
-    "|as a (?:general )?rule(?: of thumb)?|in general|by convention|next time)"
-)
-_LASTING_BEHIND = (
-    "\\b(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|ever again"
-    "|every time|each time|as a rule)[.!]*"
-)
-# Something by its name, rather than one of the things at hand.
-_BARE = (
-    "(?!(?:the|an?|this|that|these|those|it|them|my|your|his|her|its|their|any|some|only|more)\\b)"
-)
-_TERM = f"(?:the (?:term|word|name) )?{_BARE}"
-_NAMED = f"(?=[^.]*(?-i:[A-Z0-9])){_BARE}"
-_INSTEAD = (
-    f"(?:use|write) {_TERM}(?!\\d)\\S(?:[^,']|'(?!s))*?"
-    f"(?: instead of | rather than |, not |, never ){_BARE}(?!mine\\b|\\d)\\S.*"
-)
-_EVERYWHERE = (
-    "(?:\\beverywhere\\b|\\bin (?:this|our|all|the whole) (?:project|repo|repository|codebase"
-    "|service|tool|app|tests|ui)|\\bin the ui\\b|\\b(?:for|in) [\\w ]+s[.!]*$)"
-)
-# Not at one place of what is at hand.
-_NOT_THERE = (
-    "(?!.* (?:for|in|to|from|on) (?:the(?! (?:ui|public|api)\\b)|these|those)\\b)(?!.*,? i only\\b)"
-)
-_LASTING_THING = (
-    "(?:service|package|repo|repository|project|product|database|db|api|port|license|licence|region"
-    "|domain|host|server|cluster|registry|library|table|bucket|schema|queue|topic|company)"
-)
-_WHO = (
-    "(?:engineer|developer|designer|scientist|student|manager|lead|researcher|analyst|admin|founder"
-    "|architect|dba|sre)"
-)
-_ROLE = (
-    "(?:\\w+ ){0,2}(?:lead|manager|boss|designer|engineer|developer|owner|cto|ceo|pm|admin|dba"
-    "|reviewer|maintainer|architect|colleague|teammate|intern|sre|contact)\\b"
-)
-_THIS_HOUSE = "(?:this|our) (?:project|repo|repository|codebase|team|service|app|company)"
-
-#: In this order: the first that a sentence has decides.
-FORMS: Sequence[Form] = (
-    _form(
-        Lesson.PERSON,
-        "(?:remember (?:that )?)?(?P<kept>(?:my name is|call me|i go by) ",
-        "(?-i:[A-Z])[\\w'-]+(?! (?:is|was|to)\\b).*)",
-        sure=True,
-        importance=0.8,
-        word=about_user,
-    ),
-    _form(
-        Lesson.FACT,
-        "(?:(?:can you |could you )?(?:please )?remember",
-        "(?: (?:this|that|for later|for the future))?\\s*:\\s*",
-        "|(?:please )?remember that |(?:don't|do not) forget that |make a note that ",
-        "|note for (?:later|the future)\\s*[:,-]\\s*|for future reference\\s*[:,-]\\s*",
-        "|keep in mind that |bear in mind that )(?P<kept>(?!to\\b)\\S.*)",
-        sure=True,
-        importance=0.7,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        _LASTING,
-        "[,:]?\\s+(?P<kept>(?:please |you (?:should|must|can) |i want you to |i'd like you to ",
-        "|let's |we )?(?:always |never |don't |do not |only |no (?:more )?(?=\\w+ ?\\w+)|first )?",
-        f"(?:{_DO}.*|(?<=no more )\\w.*|(?<=no )\\w.*))",
-        sure=True,
-        importance=0.7,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>(?:whenever you|every time you|each time you) [^,]{3,100}, (?:please )?",
-        f"(?:always |never |don't |do not |also )?{_DO}.*)",
-        sure=True,
-        importance=0.7,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        # What the agent does, not what the program does that it works on.
-        "(?P<kept>(?:(?:if|when|whenever) (?:you|an? (?:test|command|build|migration|deploy",
-        "|deployment|pipeline|job|check|review)) [^,]{3,100}",
-        f"|(?:for|in) {_BARE}(?:[\\w -]{{2,40}}s|(?-i:[A-Z])[\\w -]{{1,40}})), (?:please )?",
-        f"(?:always|never) (?!mind\\b){_DO}.*)",
-        sure=True,
-        importance=0.7,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?:you (?:should|must) |i want you to |i'd like you to |i need you to |be sure to |let's ",
-        "|make sure (?:to |you |that you )|remember to )?(?:please )?",
-        f"(?P<kept>(?:always|never(?: ever)?|don't ever|do not ever) {_DO}",
-        "(?! it (?:return|never))\\s.*)",
-        sure=True,
-        importance=0.7,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>(?:please |let's )?(?:always |never |don't |do not |only )?",
-        f"{_DO}.*{_LASTING_BEHIND})",
-        sure=True,
-        importance=0.7,
-    ),
-    _form(Lesson.PREFERENCE, f"(?P<kept>we (?:always|never|only) {_DO}.*)", sure=True),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>i (?:(?:really|strongly|generally|usually|much|always|personally) )?",
-        f"(?:prefer|favou?r|hate|dislike|can't stand) (?:that you |{_BARE})\\S.*)",
-        sure=True,
-        word=about_user,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>(?:my (?:preferred \\w+|favou?rite [\\w ]{2,30}) is (?!not\\b)",
-        "|my (?:editor|shell|operating system) is (?=[\\w.+-]+[.!]*$)",
-        "(?!\\w+ing\\b|broken|down|slow|wrong|stuck|off\\b|set\\b|gone)",
-        "|my (?:timezone|time zone|locale) is (?=(?-i:[A-Z]|[a-z]{2}_)|utc|gmt)",
-        "|my preference is (?:to|for) ",
-        "|i (?:always|usually|generally) (?:use|write|work|code|run|name|commit) ",
-        "|i don't want you to |i don't like (?:to see|when you) )\\S.*)",
-        sure=True,
-        word=about_user,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>i want (?:all|every) (?!one|two|three|four|of\\b|\\d)",
-        "\\S.* (?:in|to have|to be|with) \\S.*)",
-        word=about_user,
-    ),
-    _form(
-        Lesson.DECISION,
-        "(?P<kept>(?:(?:after|in|at|during) [^,]{3,40}?,? )?(?:we|the team|management)",
-        "(?:'ve| have|'re| are| has)? (?:all |both |finally |now |just )?",
-        "(?:(?:decided|agreed|settled|opted) (?:to|on|that|against|in favou?r of|for|not) ",
-        f"|(?:chose|chosen|picked|ruled out) {_NAMED}|standardi[sz](?:ed|ing) on {_BARE})",
-        "(?!nothing|it\\b|meet\\b|talk\\b|wait\\b|that it\\b|that\\b(?! \\w+ \\w))\\S.*)",
-        sure=True,
-        importance=0.8,
-    ),
-    _form(
-        Lesson.DECISION,
-        "(?P<kept>(?:the |our |final )*decision(?: is|:| was)(?: to| that) (?!.*\\bbut\\b)\\S.*)",
-        sure=True,
-        importance=0.8,
-    ),
-    _form(
-        Lesson.DECISION,
-        "(?P<kept>(?:we're|we are) ",
-        "(?:(?:moving|switching|migrating) (?:\\w+ ){0,4}from [\\w. -]+ to",
-        f"|dropping support for|replacing|retiring|deprecating) {_NAMED}\\S.*)",
-        importance=0.7,
-    ),
-    _form(
-        Lesson.DECISION,
-        f"(?P<kept>(?:let's|we'll|we will) (?:(?:go|stick) with|use) {_NAMED}(?!\\w+day\\b)",
-        "\\S[^.]* for (?!the demo)\\S.*",
-        f"|(?:let's|we'll|we will) (?:standardi[sz]e|settle) on {_BARE}\\S.*)",
-        importance=0.7,
-    ),
-    _form(
-        Lesson.CORRECTION,
-        f"(?P<kept>prefer {_BARE}\\S\\S[^,]*? over {_BARE}\\S\\S.*",
-        # Put right, or for more than what is at hand.
-        f"|(?:(?<=no, )|(?<=no )|(?<=nope, )|(?<=actually, )|(?=.*{_EVERYWHERE})){_INSTEAD})",
-    ),
-    _form(
-        Lesson.CORRECTION,
-        "(?<=[,.!\\s-])(?P<kept>(?:the|our|my) ",
-        f"(?:[\\w'/-]+ ){{0,3}}{_LASTING_THING} ",
-        "(?:(?:is|are)(?: called)?|lives? in|runs? on|uses?|listens? on|belongs? (?:in|to)) ",
-        f"{_BARE}\\S.*(?:, not | instead of ){_BARE}\\S.*)",
-    ),
-    _form(
-        Lesson.CORRECTION,
-        f"(?P<kept>(?:we|{_THIS_HOUSE}|the team) (?:don't|doesn't|do not|does not|no longer) ",
-        f"(?:use|allow|support|mock) {_BARE}\\S.*)",
-    ),
-    _form(
-        Lesson.CORRECTION,
-        f"(?P<kept>(?:we|{_THIS_HOUSE}) (?:uses?|runs? on|targets?|requires?) {_BARE}\\S.*",
-        f"(?:, not |instead of |rather than ){_BARE}\\S.*)",
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>(?:stop|quit) ",
-        "(?:add|us|writ|mock|creat|apologi[sz]|summari[sz]|explain|repeat)ing",
-        f" {_BARE}(?!so\\b)(?!.*\\bfirst\\b){_NOT_THERE}\\S.*)",
-        word=stop,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>(?:don't|do not) (?:use|add|mock|hardcode|hard-code|silence|swallow) ",
-        f"{_BARE}(?!to\\b|yet\\b|so\\b|up\\b|me\\b|us\\b|new (?:file|branch|column)\\b)",
-        f"{_NOT_THERE}\\S.*)",
-    ),
-    _form(
-        Lesson.PERSON,
-        "(?P<kept>(?-i:[A-Z])\\w+(?: (?-i:[A-Z])\\w+)? is (?:our|my) (?:new )?",
-        f"{_ROLE}.*)",
-    ),
-    _form(
-        Lesson.PERSON,
-        "(?P<kept>(?:my (?:manager|boss|lead|cofounder|co-founder|wife|husband) is (?-i:[A-Z])",
-        "|i live in (?-i:[A-Z])|i work (?:at|for) (?:an? |(?-i:[A-Z]))",
-        "|(?:i'm|i am) (?:based|located) in (?-i:[A-Z])",
-        f"|(?:i'm|i am) an? (?:\\w+ ){{0,3}}{_WHO}\\b).*)",
-        word=about_user,
-    ),
-)
-
 #: What an assistant proposes; it counts when the next thing that the user says is yes.
 PROPOSED = re.compile(
     "\\b(?:I(?:'d| would)? (?:suggest|recommend|propose)(?: that)?(?: we)?|we should"
     "|my recommendation is(?: to)?) (?P<kept>(?:use|using|go with|going with|adopt|adopting"
     "|standardi[sz](?:e|ing) on|switch(?:ing)? to|store|storing) "
-    f"{_BARE}(?!existing\\b)\\S.*?)[.?!]*$",
+    f"{BARE}(?!existing\\b)\\S.*?)[.?!]*$",
     re.IGNORECASE,
 )
 _YES = (
@@ -399,12 +67,12 @@ def _of_user(text: str, before: Message | None) -> Iterator[Candidate | Refused]
     for sentence, own in sentences(text):
         if len(sentence) > _LONGEST_LOOKED_AT:
             continue
-        matches = ((form, match) for form in FORMS if (match := form.pattern.match(sentence)))
+        matches = ((form, match) for form in EVERY if (match := form.pattern.match(sentence)))
         form, match = next(matches, (None, None))
         if form is None or match is None:
             continue
         kept = match["kept"].strip()
-        reason = refusal_of(sentence, kept) if own else Refusal.PASTED
+        reason = _refusal(form, sentence, kept) if own else Refusal.PASTED
         if reason is not None:
             yield Refused(said=sentence, reason=reason)
             continue
@@ -415,6 +83,12 @@ def _of_user(text: str, before: Message | None) -> Iterator[Candidate | Refused]
             sure=form.sure,
             importance=form.importance,
         )
+
+
+def _refusal(form: Form, sentence: str, kept: str) -> Refusal | None:
+    if form.lesson is Lesson.UPDATE:
+        return refusal_of(_OF_A_CHANGE.sub("", sentence), _OF_A_CHANGE.sub("", kept))
+    return refusal_of(sentence, kept)
 
 
 def agrees(text: str) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import LiteralString, Self
+
+from bearinmind.models import forks
 
 _BUSY_SECONDS = 5.0  # another process writes for milliseconds
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -47,7 +48,7 @@ class CacheFile:
         self._file = file
         self._layout = layout
         self._most_bytes = most_bytes
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._connection: sqlite3.Connection | None = None
         self._usable = True
 

@@ -6,7 +6,6 @@ Its folder is what a hub or an ONNX export gives: `tokenizer.json`, `model.onnx`
 
 from __future__ import annotations
 
-import atexit
 import json
 import math
 import os
@@ -16,10 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from bearinmind.errors import RerankerFailure
+from bearinmind.models import forks
 from bearinmind.models.local import disable_telemetry, first_line, token_batches
 from bearinmind.protocols import Passage
 
@@ -35,14 +34,10 @@ _SPECIAL_POSITIONS = 2  # that RoBERTa's kind counts among its positions, and no
 _BATCH_TOKENS = 1_024  # padding included: a few pairs, so that the time is looked at often
 _MOST_THREADS = 4
 _ERRORS = 3  # no warnings: how a graph could be better is of no use here
-_LONGEST_WAIT = 10.0  # seconds for a batch to end, when the process ends
 _PADDING = ("[PAD]", "<pad>")
 
 #: One batch at a time, for all cross-encoders: two would only slow each other down.
-_RUNTIME = Lock()
-# A thread that comes back from native code into a process that is ending may crash it, so the end
-# waits for the batch that is being worked on, and lets no other begin.
-atexit.register(_RUNTIME.acquire, timeout=_LONGEST_WAIT)
+_RUNTIME = forks.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +123,11 @@ class _Late(Exception):
 def _turn(until: float) -> Iterator[None]:
     """Hold the runtime; raise `_Late` when it is not free in time."""
     left = until - time.monotonic()
-    if left <= 0 or not _RUNTIME.acquire(timeout=left):
+    if left <= 0 or not _RUNTIME.acquire(left):
         raise _Late
     try:
-        yield
+        with forks.native_calls.running():
+            yield
     finally:
         _RUNTIME.release()
 

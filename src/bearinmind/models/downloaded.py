@@ -6,7 +6,6 @@ import hashlib
 import importlib.util
 import json
 import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting, MissingExtra
-from bearinmind.models import catalogue
+from bearinmind.models import catalogue, forks
 from bearinmind.models.catalogue import Pooling
 from bearinmind.models.local import disable_telemetry
 from bearinmind.models.vectors import Dimensions, Memo, checked
@@ -87,7 +86,7 @@ class DownloadedEmbedder:
         self._folder = Path(model).expanduser() if _is_path(model) else None
         self._source = ModelSource(model, self._folder, known)
         self._dimensions = Dimensions(_dimensions(model, dimensions, known), memo)
-        self._loading = threading.Lock()
+        self._loading = forks.Lock()
         self._run: Run | None = None
 
     def __repr__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bearinmind.errors import EmbedderFailure, MindError
+from bearinmind.models import forks
 from bearinmind.models.encoder_socket import SocketEmbedder
-from bearinmind.protocols import Current, Embedder, KnownSpace, Spaces, SpaceState, Unavailable
+from bearinmind.protocols import Current, Embedder, Spaces, Unavailable
 from bearinmind.types import Space
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Embedders:
     ) -> None:
         self._choose = choose
         self._remake = remake
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._chosen: Embedder | None = None
         self._has_chosen = False
         self._made: dict[str, Embedder] = {}
@@ -120,7 +120,7 @@ class RecentQueries:
         self.leaves_machine = embedder.leaves_machine
         self.embed_memories = embedder.embed_memories
         self._vectors: dict[str, Vector] = {}  # the latest last
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
 
     def embed_query(self, text: str) -> Vector:
         """A query's vector."""
@@ -160,7 +160,7 @@ class ActiveSpace:
         self._sockets = sockets
         self._remote: dict[str, SocketEmbedder] = {}
         self._recent: RecentQueries | None = None
-        self._seen: KnownSpace | None = None
+        self._seen: Space | None = None
         self._looked = -LOOK
 
     def current(self) -> Current | Unavailable:
@@ -170,17 +170,16 @@ class ActiveSpace:
         meaning_off = self._spaces.meaning_off()
         if meaning_off is not None:
             return meaning_off
-        active = self._active()
-        if active is None:
+        space = self._active()
+        if space is None:
             return Unavailable("nothing is embedded yet", expected=True)
-        space, waiting = active.space, active.waiting
         if self._sockets:
             if space.key not in self._remote:
                 make = partial(self._embedders.of, space)
                 self._remote[space.key] = SocketEmbedder(space, self._sockets, make)
-            return Current(space, self._remote[space.key], waiting)
+            return Current(space, self._remote[space.key])
         try:
-            return Current(space, self._remembering(self._embedders.of(space)), waiting)
+            return Current(space, self._remembering(self._embedders.of(space)))
         except EmbedderFailure as exc:
             return Unavailable(exc.message, exc.hint)
 
@@ -194,10 +193,9 @@ class ActiveSpace:
         """Ask the store again at the next recall."""
         self._looked = -LOOK
 
-    def _active(self) -> KnownSpace | None:
+    def _active(self) -> Space | None:
         now = time.monotonic()
         if self._seen is None or now - self._looked >= LOOK:
-            active = [x for x in self._spaces.spaces() if x.state is SpaceState.ACTIVE]
-            self._seen = active[0] if active else None
+            self._seen = self._spaces.active_space()
             self._looked = now
         return self._seen

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models import forks
 from bearinmind.types import Space
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class SocketEmbedder:
         self._places = places
         self._fallback = fallback
         self._own: Embedder | None = None
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._alone = False  # whether no worker answered
 
     @property

@@ -9,7 +9,6 @@ import hashlib
 import math
 import os
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models import forks
 from bearinmind.protocols import Embedder
 from bearinmind.text.embedded_text import CONTENT
 from bearinmind.types import Space
@@ -133,7 +133,7 @@ class LocalEmbedder:
         self._folder = folder
         self._card = card
         self._threads = threads or min(_MOST_THREADS, _processors())
-        self._loading = threading.Lock()
+        self._loading = forks.Lock()
         self._model: _Model | None = None
 
     @classmethod
@@ -177,7 +177,10 @@ class LocalEmbedder:
         model = self._model
         if model is None:
             with self._loading:
-                model = self._model = self._model or _load(self._folder, self._card)
+                if self._model is None:
+                    with forks.native_calls.running():
+                        self._model = _load(self._folder, self._card)
+                model = self._model
         return model
 
     def _embed(self, model: _Model, tokens: Sequence[_Tokens], vectors: Vectors) -> None:
@@ -208,10 +211,11 @@ class _Model(NamedTuple):
         """The tokens of a text, as many as the model reads."""
         text = text[: self.most_characters]
         # One text at a time: `encode_batch` would start a thread for each processor.
-        try:
-            ids: _Tokens = self.tokenizer.encode(text).ids
-        except TypeError:  # a lone surrogate, which no UTF-8 can hold
-            ids = self.tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
+        with forks.native_calls.running():
+            try:
+                ids: _Tokens = self.tokenizer.encode(text).ids
+            except TypeError:  # a lone surrogate, which no UTF-8 can hold
+                ids = self.tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
         return ids
 
     def run(self, tokens: Sequence[_Tokens]) -> Vectors:
@@ -224,7 +228,8 @@ class _Model(NamedTuple):
             ids[row, : len(of_text)] = of_text
             mask[row, : len(of_text)] = 1
         try:
-            [rows] = self.session.run(None, {"input_ids": ids, "attention_mask": mask})
+            with forks.native_calls.running():
+                [rows] = self.session.run(None, {"input_ids": ids, "attention_mask": mask})
         except Exception as exc:  # its errors have no class of their own in common
             raise EmbedderFailure(f"the encoder failed: {first_line(exc)}") from exc
         vectors: Vectors = rows
@@ -319,7 +324,7 @@ class PairedEmbedder:
     def __init__(self, first: Embedder, second: Embedder, *, share: float) -> None:
         self._pair = (first, second)
         self._scales = (math.sqrt(share), math.sqrt(1 - share))
-        self._beside = ThreadPoolExecutor(1, thread_name_prefix="bearinmind-embed")
+        self._beside = forks.Threads(1, "bearinmind-embed")
         one, other = first.space, second.space
         self.space = Space(
             model=f"{one.model}+{other.model}",

@@ -11,7 +11,6 @@ import json
 import math
 import random
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from bearinmind.errors import InvalidSetting
+from bearinmind.models import forks
 
 if TYPE_CHECKING:  # httpx takes long to import, and most commands call nobody
     import httpx
@@ -111,7 +111,7 @@ class Caller:
         self._before_each = before_each
         self._after_failure = after_failure
         self._identify = headers
-        self._opening = threading.Lock()
+        self._opening = forks.Lock()
         self._client: httpx.Client | None = None
         password = unquote(self._address.password or "")
         self._secrets = {password} if password else set()  # never in a message
@@ -266,7 +266,7 @@ class _Pace:
     def __init__(self, per_minute: float, sleep: Callable[[float], None]) -> None:
         self._interval = 60.0 / per_minute
         self._sleep = sleep
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._next = 0.0  # when the next request may be sent
 
     def wait(self, deadline: float) -> None:

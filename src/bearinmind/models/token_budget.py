@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bearinmind.errors import ExtractorFailure, WorkFailure
+from bearinmind.models import forks
 from bearinmind.models.chat import (
     ChatAnswer,
     ChatClient,
@@ -188,7 +188,7 @@ class MeteredChat:
             after_failure=self._failed,
         )
         self.tokens = tokens(self.account)
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._most = 0  # tokens of the request that is under way
         self._taken: Taken | None = None
 

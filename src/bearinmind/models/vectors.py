@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models import forks
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vectors
@@ -60,7 +60,7 @@ class Dimensions:
         self._known = known
         self._memo = memo
         self._certain = known is not None
-        self._lock = threading.RLock()  # finding out ends in `saw`
+        self._lock = forks.Lock(reentrant=True)  # finding out ends in `saw`
 
     @property
     def known(self) -> int | None:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bearinmind.types import Decider, Judgement, Link, Memory, MemoryId, Outdated, Trust
+from bearinmind.types import (
+    Decider,
+    Judgement,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outdated,
+    Trust,
+)
 
 MARK = 0.88  #: from this probability on a memory is marked outdated, and grouped
 ORDER = 0.3  #: from this one on the newer of two memories comes first, if both answer the query
 OFFER = 0.25  #: from this one on a link is kept, and it is asked which of the two holds
+
+CLAIM = "it is trusted more: a person decides whether it is replaced"  #: why it is offered
 
 _DECIDERS = [*Decider]
 _TRUST = [Trust.EXTERNAL, Trust.AGENT, Trust.USER]
@@ -38,14 +49,32 @@ def in_words(link: Link) -> str:
     return "may outdate" if probability else "holds beside"
 
 
+def least(*trusts: Trust) -> Trust:
+    """The lowest of some trust classes."""
+    return min(trusts, key=_TRUST.index)
+
+
+def is_less(one: Trust, other: Trust) -> bool:
+    """Whether a trust class is lower than another."""
+    return _TRUST.index(one) < _TRUST.index(other)
+
+
 def is_less_trusted(newer: Memory, older: Memory) -> bool:
-    """Whether a memory is of a lower trust class than another, so that it cannot outdate it."""
-    return _TRUST.index(newer.provenance.trust) < _TRUST.index(older.provenance.trust)
+    """Whether a memory is of a lower trust class than another, so that it cannot replace it.
+
+    The stores have the same rule in SQL, as `may_replace`.
+    """
+    return is_less(newer.provenance.trust, older.provenance.trust)
 
 
 def is_trusted(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
-    """Whether the newer memory may outdate the older, by its trust or by a person's word."""
-    by_person = judgement_of(link).by is Decider.PERSON
+    """Whether the newer memory may replace the older, by its trust or by a person's word.
+
+    Otherwise the link is a claim: it changes nothing until a person decides.
+    """
+    # Anybody may link with `supersedes`: a person who decides so is named with the link.
+    judgement = link.judgement if link.kind is LinkKind.SUPERSEDES else judgement_of(link)
+    by_person = judgement is not None and judgement.by is Decider.PERSON
     return by_person or not is_less_trusted(memories[link.source], memories[link.target])
 
 

@@ -33,6 +33,7 @@ from bearinmind.protocols.search import LexicalSearch as LexicalSearch
 from bearinmind.protocols.search import LexicalStatistics as LexicalStatistics
 from bearinmind.protocols.search import Meanings as Meanings
 from bearinmind.protocols.search import Nearby as Nearby
+from bearinmind.protocols.search import NearestSearch as NearestSearch
 from bearinmind.protocols.search import Passage as Passage
 from bearinmind.protocols.search import Readable as Readable
 from bearinmind.protocols.search import Reranker as Reranker

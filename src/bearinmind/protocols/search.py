@@ -48,7 +48,6 @@ class Current(NamedTuple):
 
     space: Space
     embedder: Embedder
-    waiting: int = 0  #: versions that are not embedded yet, when last counted
 
 
 class Unavailable(NamedTuple):
@@ -151,8 +150,8 @@ class DenseAnswer(NamedTuple):
     how: str = ""  #: the method and why it was chosen, for the trace
 
 
-class Meanings(Protocol):
-    """Finds memories by their meaning."""
+class NearestSearch(Protocol):
+    """Finds memories by their vectors."""
 
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine.
@@ -166,6 +165,13 @@ class Meanings(Protocol):
         """How near these memories are to a query, as far as they are admitted and embedded."""
 
 
+class Meanings(NearestSearch, Protocol):
+    """Finds memories by their meaning."""
+
+    def unembedded(self, scope: Scope, space: Space, jobs: int) -> int:
+        """How many present versions of a scope the next jobs are to embed."""
+
+
 class Spaces(Meanings, Protocol):
     """Keeps vectors, each in the space that it belongs to.
 
@@ -176,6 +182,9 @@ class Spaces(Meanings, Protocol):
 
     def meaning_off(self) -> Unavailable | None:
         """Why vectors cannot be kept, and what to do; None when they can. Jobs to embed wait."""
+
+    def active_space(self) -> Space | None:
+        """The space that answers semantic recall, if there is one; nothing is counted."""
 
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""

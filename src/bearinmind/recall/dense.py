@@ -26,6 +26,8 @@ CERTAIN = 6.0
 #: many memories.
 _USUAL_DEVIATION = 0.04
 _USUAL_COUNT = 10
+#: So many jobs of the queue are looked at to say what a leg cannot find yet.
+LOOKED_AT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class DenseLeg:
         space, vector = active.space, self._embedded(active, query.text)
         embedded = perf_counter()
         answer = self.search.nearest(query.filter, space, vector, DEPTH * query.pool)
+        waiting = self.search.unembedded(query.filter.scope, space, LOOKED_AT)
         report = LegReport(
             leg=self.name,
             found=len(answer.nearest),
@@ -71,7 +74,7 @@ class DenseLeg:
                 "deviation": answer.deviation,
                 "embedding_ms": (embedded - began) * 1e3,
             },
-            partial=waiting_memories(active.waiting, "embedded"),
+            partial=waiting_memories(waiting, "embedded", LOOKED_AT),
             floor=answer.mean,
         )
         ranking = Ranking(

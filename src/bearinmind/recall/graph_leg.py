@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Self
 
 from bearinmind.concepts import ConceptName, Mentioned, Role
 from bearinmind.protocols import Connections
-from bearinmind.recall.dense import waiting_memories
+from bearinmind.recall.dense import LOOKED_AT, waiting_memories
 from bearinmind.text.names import Text
 from bearinmind.trace import LegReport
 from bearinmind.types import Candidate, Filter, MemoryId, Query, Ranking, Step
@@ -39,8 +39,6 @@ TOO_COMMON = 50
 #: first, and memories that are compared with the query.
 _MOST_MENTIONS = 2_000
 _MOST_COMPARED = 200
-#: So many jobs of the queue are looked at to say what is not read yet.
-_LOOKED_AT = 1_000
 _COUNTS = ("seeds", "hops", "too_common")
 
 
@@ -139,7 +137,7 @@ class GraphLeg:
     ) -> tuple[Ranking, LegReport]:
         """The memories that what was found leads to."""
         began = perf_counter()
-        so_far = self.search.read_so_far(query.filter.scope, _LOOKED_AT)
+        so_far = self.search.read_so_far(query.filter.scope, LOOKED_AT)
         if not so_far.has_concepts:
             return _nothing("nothing is read for the graph yet", began)
         walk = _Walk(self.search, self.spread, query.filter, rankings, scores)
@@ -166,7 +164,7 @@ class GraphLeg:
                 "surest": max(walk.seeds.values(), default=0.0),
                 "concepts": walk.followed,
             },
-            partial=waiting_memories(so_far.waiting, "read for the graph", _LOOKED_AT),
+            partial=waiting_memories(so_far.waiting, "read for the graph", LOOKED_AT),
         )
         return ranking, report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -94,9 +95,9 @@ class ThingHistory:
 
 
 def find(store: Store, scope: Scope, text: str) -> Memory:
-    """The memory with this id, or with the only id that begins so, deleted or not."""
-    prefix = ids.normalise(text)
-    matches = store.resolve(scope, prefix)
+    """The own memory with this id, or with the only id that begins so, deleted or not."""
+    owner, prefix = ids.parse(text)
+    matches = store.resolve(scope, prefix) if owner in (None, scope.user) else []
     if not matches:
         raise not_found(prefix)
     check_one(prefix, matches)
@@ -139,7 +140,16 @@ def states(
             return State.SUPERSEDED
         return State.EXPIRED if is_expired(memory, now) else State.LIVE
 
-    return {memory.id: state(memory) for memory in memories}
+    return {key: state(memory) for key, memory in by_name(scope, memories).items()}
+
+
+def by_name(scope: Scope, memories: Iterable[Memory]) -> dict[MemoryId, Memory]:
+    """Memories by id; one that has the id of another before it is named with its owner."""
+    named: dict[MemoryId, Memory] = {}
+    for memory in sorted(memories, key=lambda each: each.owner != scope.user):
+        if named.setdefault(memory.id, memory) != memory:
+            named[ids.with_owner(memory.owner, memory.id)] = memory
+    return named
 
 
 def verdicts_above(
@@ -290,20 +300,24 @@ class Listing:
     views: tuple[Filter, ...]  #: the own memories, then those of each who shares, by name
 
     def browse(self, page: Page) -> list[Memory]:
-        """A page of the list, by creation time and then id.
+        """A page of the list, by creation time and then id; own memories before others' of one id.
 
-        Of several copies of a memory one is listed: the own one, or the first owner's by name.
+        A page does not end between memories of one time and id: the next would begin behind both.
         """
-        memories: dict[tuple[datetime, MemoryId], Memory] = {}
-        for view in self.views:
-            for memory in self.store.browse(view, page):
-                memories.setdefault((memory.created_at, memory.id), memory)
-        places = sorted(memories, reverse=page.newest_first)
-        return [memories[place] for place in places[: page.limit]]
+        memories = [memory for view in self.views for memory in self.store.browse(view, page)]
+        memories.sort(key=_place, reverse=page.newest_first)
+        behind = memories[page.limit :]
+        last = _place(memories[page.limit - 1]) if behind else None
+        ties = [*itertools.takewhile(lambda each: _place(each) == last, behind)]
+        return [*memories[: page.limit], *ties]
 
     def counts(self) -> list[int]:
         """How many memories each view has."""
         return [self.store.count(view) for view in self.views]
+
+
+def _place(memory: Memory) -> tuple[datetime, MemoryId]:
+    return memory.created_at, memory.id
 
 
 def listing(store: Store, filter: Filter, owner: Owner = None) -> Listing:

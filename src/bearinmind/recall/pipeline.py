@@ -128,7 +128,8 @@ class Recall:
         evidence = Evidence(self.verdicts, query.text, rankings, fused)
         probabilities = self._probabilities(choice, evidence)
         best = max(probabilities.values(), default=0.0)
-        floor = evidence.floors.below(best)
+        least = query.min_probability
+        floor = evidence.floors.below(best) if least is None else least
         unlikely = {
             id_: Unlikely(probability=probability, floor=floor)
             for id_, probability in probabilities.items()

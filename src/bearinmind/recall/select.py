@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from bearinmind.outdates.verdicts import is_less_trusted
 from bearinmind.text.analysis import FUNCTION_WORDS, fold
 from bearinmind.text.distinguishing_words import BEFORE, BEHIND, DATES, NEGATIONS, NUMBERS
 from bearinmind.trace import (
@@ -18,7 +19,7 @@ from bearinmind.trace import (
     Reason,
     SaysTheSame,
 )
-from bearinmind.types import Memory, MemoryId, Query, SortBy
+from bearinmind.types import Memory, MemoryId, Query, SortBy, Trust, UserId
 
 _CONTRACTED = re.compile("n['\u2019]t$")
 
@@ -45,6 +46,12 @@ class Selection:
             memory = memories[candidate.id]
             size = 0 if left is None else len(memory.content.encode())
             reason = texts.twin(memory)
+            if isinstance(reason, SaysTheSame) and texts.yields(reason.by, memory, query):
+                place = next(n for n, each in enumerate(chosen) if each.id == reason.by)
+                dropped.append(Dropped(reason.by, replace(reason, by=candidate.id)))
+                chosen[place] = candidate
+                texts.replace(reason.by, memory)
+                continue
             if reason is None and left is not None and size > left:
                 reason = OverBudget(size=size, left=left)
             if reason:
@@ -61,10 +68,23 @@ class _ChosenTexts:
 
     def __init__(self, near: float) -> None:
         self._near = near
+        self._memories: dict[MemoryId, Memory] = {}
         self._same: dict[str, MemoryId] = {}
         self._wordings: list[tuple[MemoryId, Wording]] = []
 
+    def yields(self, by: MemoryId, memory: Memory, query: Query) -> bool:
+        """Whether a chosen memory gives its place to a more trusted one that says the same."""
+        user = query.filter.scope.user
+        return _is_less_trusted(self._memories[by], memory, user)
+
+    def replace(self, by: MemoryId, memory: Memory) -> None:
+        """Choose a memory in place of another one."""
+        self._same = {text: id_ for text, id_ in self._same.items() if id_ != by}
+        self._wordings = [each for each in self._wordings if each[0] != by]
+        self.add(memory)
+
     def add(self, memory: Memory) -> None:
+        self._memories[memory.id] = memory
         self._same[_without_form(memory.content)] = memory.id
         if self._near and not memory.sensitive:
             self._wordings.append((memory.id, wording_of(memory.content)))
@@ -82,6 +102,13 @@ class _ChosenTexts:
             if share >= self._near and not differ_in_meaning(mine, other):
                 return SaysTheSame(by=id_, shared=share)
         return None
+
+
+def _is_less_trusted(one: Memory, other: Memory, user: UserId) -> bool:
+    """Whether a user trusts one memory less: others' memories are data, like external ones."""
+    if (one.owner == user) != (other.owner == user):
+        return other.owner == user and other.provenance.trust is not Trust.EXTERNAL
+    return is_less_trusted(one, other)
 
 
 def _without_form(content: str) -> str:

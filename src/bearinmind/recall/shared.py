@@ -2,18 +2,20 @@
 
 `Visible` reads like a store. It joins the user's own memories with those that each sharer lets the
 user see. The store enforces what can be seen; nothing here ever holds a memory that cannot.
+
+Two owners may hold one id, so it knows the memories of others by owner and id.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bearinmind import errors
-from bearinmind.changes import copy_name, is_copy
+from bearinmind.changes import copy_name, is_copy, owner_of
 from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
 from bearinmind.errors import StoreFailure
 from bearinmind.protocols import (
@@ -29,6 +31,7 @@ from bearinmind.recall import history
 from bearinmind.recall.dense import DenseLeg
 from bearinmind.recall.graph_leg import GraphLeg
 from bearinmind.recall.lexical import LexicalLeg, information
+from bearinmind.recall.owned_ids import bare, ids_of, key_of, known_as, with_bare_ids
 from bearinmind.recall.pipeline import Recall
 from bearinmind.text import ids
 from bearinmind.trace import Answer, LegReport
@@ -71,7 +74,7 @@ def recalled(recall: Recall, store: Store, query: Query) -> Answer:
         report = LegReport(leg=SHARED, found=0, milliseconds=0.0, error=error)
         legs = (*answer.trace.legs, report)
         return replace(answer, trace=replace(answer.trace, legs=legs))
-    return sees(query)
+    return sees(query) if sees is recall else with_bare_ids(sees(query))
 
 
 def seen_by(recall: Recall, store: Store, filter: Filter) -> Recall:
@@ -162,10 +165,14 @@ class Visible:
         """The memories, own ones or ones that can be seen; of others only as they are now."""
         memories = self._own.get_many(scope, ids, as_of)
         for view in self._views(scope) if as_of is None else ():
-            rest = [id_ for id_ in ids if id_ not in memories]
-            if rest:
-                memories |= self._store.visible(view, rest)
+            memories |= self._visible(view, ids)
         return memories
+
+    def _visible(self, view: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+        """Those of these memories that one sharer lets the user see."""
+        theirs = ids_of(view, ids)
+        memories = self._store.visible(view, theirs) if theirs else {}
+        return {memory.id: memory for memory in map(known_as(view), memories.values())}
 
     # ---- links: the user's own, and which shared memories outdate each other -------------------
 
@@ -197,10 +204,15 @@ class Visible:
         return links
 
     def _visible_outdates(self, view: Filter, ids: Sequence[MemoryId]) -> list[Link]:
-        links = self._store.newer(view.scope, ids, None, [LinkKind.OUTDATES])
+        theirs = ids_of(view, ids)
+        links = self._store.newer(view.scope, theirs, None, [LinkKind.OUTDATES]) if theirs else []
         ends = [*dict.fromkeys(end for link in links for end in (link.source, link.target))]
         visible = self._store.visible(view, ends) if ends else {}
-        return [link for link in links if link.source in visible and link.target in visible]
+        return [
+            replace(link, source=key_of(view, link.source), target=key_of(view, link.target))
+            for link in links
+            if link.source in visible and link.target in visible
+        ]
 
     # ---- by words ------------------------------------------------------------------------------
 
@@ -216,12 +228,10 @@ class Visible:
     ) -> list[LexicalMatch]:
         """The best matches of all users, by BM25 over all that can be seen."""
         own = self._own.lexical_matches(filter, terms, every=every, limit=limit)
-        known = {match.id for match in own}
         theirs = [
-            match
+            match._replace(id=key_of(view, match.id), load=_loading(view, match))
             for view in self._filters(filter)
             for match in self._store.lexical_matches(view, terms, every=every, limit=limit)
-            if match.id not in known
         ]
         if not theirs or len(own) + len(theirs) <= limit:
             return [*own, *theirs]
@@ -241,8 +251,12 @@ class Visible:
         own = self._own.nearest(filter, space, query, limit)
         views = self._filters(filter)
         others = [self._store.nearest(view, space, query, limit) for view in views]
-        near_by_id = {near.id: near for answer in (*others, own) for near in answer.nearest}
-        nearest = sorted(near_by_id.values(), key=lambda near: (-near.cosine, near.id))[:limit]
+        theirs = [
+            near._replace(id=key_of(view, near.id))
+            for view, answer in zip(views, others, strict=True)
+            for near in answer.nearest
+        ]
+        nearest = sorted([*own.nearest, *theirs], key=lambda near: (-near.cosine, near.id))[:limit]
         crowd = own if own.population >= ENOUGH else pooled([own, *others])
         return crowd._replace(
             nearest=nearest,
@@ -256,10 +270,14 @@ class Visible:
         """How near these memories are, as far as they can be seen."""
         cosines = self._own.cosines(filter, space, query, ids)
         for view in self._filters(filter):
-            rest = [id_ for id_ in ids if id_ not in cosines]
-            if rest:
-                cosines |= self._store.cosines(view, space, query, rest)
+            theirs = ids_of(view, ids)
+            near = self._store.cosines(view, space, query, theirs) if theirs else {}
+            cosines |= {key_of(view, id_): cosine for id_, cosine in near.items()}
         return cosines
+
+    def unembedded(self, scope: Scope, space: Space, jobs: int) -> int:
+        """How many own memories are not embedded yet; of others' that is not known."""
+        return self._own.unembedded(scope, space, jobs)
 
     # ---- by connection -------------------------------------------------------------------------
 
@@ -283,10 +301,10 @@ class Visible:
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, under the user's own names for it."""
         mentions = self._own.mentions_in(filter, ids)
-        read = {each.id for each in mentions}
-        rest = [id_ for id_ in ids if id_ not in read]
-        for view in self._filters(filter) if rest else ():
-            mentions += self._store.mentions_in(view, rest)
+        for view in self._filters(filter):
+            theirs = ids_of(view, ids)
+            read = self._store.mentions_in(view, theirs) if theirs else []
+            mentions += [each._replace(id=key_of(view, each.id)) for each in read]
         concepts = self.concepts(filter.scope, {each.concept for each in mentions})
         # One that is missing was taken away a moment ago.
         return [counted(x, concepts[x.concept]) for x in mentions if x.concept in concepts]
@@ -321,7 +339,7 @@ class Visible:
             meant.setdefault(concept.name, set()).add(own_names[called])
         for each in self._store.mentioning(view, [*known], limit, role) if known else ():
             for name in sorted(meant.get(each.concept, ())):
-                yield name, each
+                yield name, each._replace(id=key_of(view, each.id))
 
     def _known(
         self, view: Filter | Scope, names: Collection[ConceptName]
@@ -340,6 +358,10 @@ class Visible:
                 )
             )
         return {name: concept for name in names if (concept := known[name]) is not None}
+
+
+def _loading(view: Filter, match: LexicalMatch) -> Callable[[], Memory]:
+    return lambda: known_as(view)(match.load())
 
 
 def added_up(parts: Sequence[LexicalStatistics], terms: Sequence[str]) -> LexicalStatistics:
@@ -395,27 +417,43 @@ def view_of(reader: UserId, owner: UserId, now: datetime) -> Filter:
 def find(store: Store, scope: Scope, text: str, now: datetime) -> Memory:
     """The memory with this id, or with the only id that begins so: an own one, else a shared one.
 
-    For a memory that the user may not see the error is the same as for one that does not exist.
+    With its owner before it (`anna:k7f29q`) it is never ambiguous. For a memory that the user may
+    not see the error is the same as for one that does not exist.
     """
     try:
         return history.find(store, scope, text)
     except errors.MemoryNotFound as missing:
-        seen = _beginning(store, scope.user, ids.normalise(text), now)
+        seen = _beginning(store, scope.user, text, now)
         if not seen:
             raise missing from None
         return seen
 
 
-def _beginning(store: Store, reader: UserId, prefix: str, now: datetime) -> Memory | None:
+def _beginning(store: Store, reader: UserId, text: str, now: datetime) -> Memory | None:
     """The only memory of other owners whose id begins so and that the reader may see."""
+    named, prefix = ids.parse(text)
     matches: dict[MemoryId, Filter] = {}
-    for owner in store.sharers(reader):
-        view = view_of(reader, owner, now)
-        matches |= dict.fromkeys(store.visible_beginning(view, prefix), view)
-    history.check_one(prefix, sorted(matches))
-    for id_, view in matches.items():
-        return store.visible(view, [id_]).get(id_)
+    for sharer in store.sharers(reader):
+        if named in (None, owner_of(sharer)):
+            view = view_of(reader, sharer, now)
+            visible = store.visible_beginning(view, prefix)
+            matches |= {key_of(view, id_): view for id_ in visible}
+    _check_one(prefix, matches)
+    for key, view in matches.items():
+        return store.visible(view, [bare(key)]).get(bare(key))
     return None
+
+
+def _check_one(prefix: str, keys: Iterable[MemoryId]) -> None:
+    """Refuse a beginning of several ids, and an id that several owners share."""
+    named = sorted(keys)
+    if len(named) > 1 and len({*map(bare, named)}) == 1:
+        owners = " and ".join(ids.split_owner(key)[0] or "" for key in named)
+        raise errors.AmbiguousId(
+            f"{prefix!r} is shared with you by {owners}",
+            hint=f"Put the owner before it, such as {named[0]}.",
+        )
+    history.check_one(prefix, named)
 
 
 def check_writable(store: Store, reader: UserId, memory: Memory, now: datetime) -> Filter:
@@ -443,11 +481,11 @@ def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
 
     A user who may delete a memory may also restore it, though a deleted one cannot be seen.
     """
-    prefix = ids.normalise(text)
+    named, prefix = ids.parse(text)
     writable = [
         share
         for share in store.shared_with(reader)
-        if share.right is Right.WRITE and not is_copy(share.owner)
+        if share.right is Right.WRITE and not is_copy(share.owner) and named in (None, share.owner)
     ]
     deleted: dict[MemoryId, Memory] = {}
     for owner in dict.fromkeys(share.owner for share in writable):
@@ -457,6 +495,6 @@ def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
         for memory in held.values():
             may_restore = any(x.memory == memory.id or x.tag in memory.tags for x in shares)
             if may_restore and memory.deleted_at is not None and not memory.sensitive:
-                deleted[memory.id] = memory
-    history.check_one(prefix, sorted(deleted))
+                deleted[ids.with_owner(owner, memory.id)] = memory
+    _check_one(prefix, deleted)
     return next(iter(deleted.values()), None)

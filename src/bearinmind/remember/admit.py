@@ -26,6 +26,15 @@ EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day's room for time zones at eithe
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 CLOCK_SKEW = timedelta(days=1)  # how far ahead another machine's clock may be
 
+TIME_HINT = (
+    "Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00 (UTC when no zone is given)."
+)
+
+SPAN = re.compile(r"(\d{1,9})([mhdw])")  #: how long ago
+SPAN_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_AGO = re.compile(r"(?P<count>\d{1,6}|an?|one) (?P<unit>minute|hour|day|week)s? ago")
+_AGO_WORDS = {"yesterday": "1d", "last week": "1w", "last month": "30d", "last year": "365d"}
+
 _IRREGULAR = {"person": "people", "persons": "people"}
 # Every control character but tab and line ends, and halves of characters that lost the other half.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -163,13 +172,38 @@ def check_importance(importance: float) -> float:
     return float(importance)
 
 
-def check_time(time: datetime | None, what: str) -> datetime | None:
+def check_time(time: datetime | str | None, what: str) -> datetime | None:
     """A moment in UTC, if one is given."""
     return None if time is None else check_moment(time, what)
 
 
-def check_moment(time: datetime, what: str) -> datetime:
-    """A moment in UTC; without a zone it is taken to be in UTC already."""
+def span_before_now(text: str) -> re.Match[str] | None:
+    """How long ago a text says: a number and its unit."""
+    words = " ".join(text.casefold().split())
+    if ago := _AGO.fullmatch(words):
+        count = ago["count"] if ago["count"].isdigit() else "1"
+        words = count + ago["unit"][0]
+    return SPAN.fullmatch(_AGO_WORDS.get(words, words))
+
+
+def check_past(time: datetime | str | None, what: str, now: datetime) -> datetime | None:
+    """A moment in UTC, or before now: `3d`, `2 weeks ago`, `yesterday` at this time."""
+    span = span_before_now(time) if isinstance(time, str) else None
+    if span is None:
+        return check_time(time, what)
+    try:
+        return check_moment(now - timedelta(**{SPAN_UNITS[span[2]]: int(span[1])}), what)
+    except OverflowError:
+        raise errors.InvalidTime(f"{what} {time!r} lies before the year 1") from None
+
+
+def check_moment(time: datetime | str, what: str) -> datetime:
+    """A moment in UTC, or its text in ISO 8601; without a zone it is taken to be in UTC already."""
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time.strip())
+        except ValueError:
+            raise errors.InvalidTime(f"{what} {time!r} is not a time", hint=TIME_HINT) from None
     aware = time if time.tzinfo else time.replace(tzinfo=UTC)
     try:
         moment = aware.astimezone(UTC)

@@ -10,11 +10,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.outdates.verdicts import MARK, judgement_of
+from bearinmind.outdates.verdicts import (
+    MARK,
+    is_less,
+    is_less_trusted,
+    is_trusted,
+    judgement_of,
+)
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
-from bearinmind.remember.resolve import Resolved, resolve
+from bearinmind.remember.resolve import REPLACING, Resolved, resolve, superseding
+from bearinmind.remember.secrets import Kind
 from bearinmind.remember.sensitive import (
     Boundary,
     Reveal,
@@ -47,6 +54,7 @@ from bearinmind.types import (
     Resolution,
     Scope,
     Stored,
+    Trust,
     UserId,
 )
 
@@ -109,6 +117,11 @@ class Remember:
             return Stored(memory=outcome.memory)
         return outcome
 
+    def unstored(self, scope: Scope, draft: Draft) -> Memory:
+        """The memory that a draft would become."""
+        now = self.clock()
+        return _new(scope, admit(draft, self.rules, now), self.new_id(), now)
+
     def _stored_before(self, scope: Scope, draft: Draft, id_: MemoryId) -> Stored | None:
         """The memory that was stored under this id, as it is now, if it was made of this draft."""
         versions = self.store.versions(scope, id_)
@@ -145,12 +158,7 @@ class Remember:
         """Store a new memory that supersedes the given ones."""
         _refuse_deleted(supersedes)
         links = [
-            Link(
-                source=memory.id,
-                target=old.id,
-                kind=LinkKind.SUPERSEDES,
-                created_at=max(memory.created_at, old.created_at),
-            )
+            superseding(memory, old, Decider.AGENT, max(memory.created_at, old.created_at))
             for old in {old.id: old for old in supersedes}.values()
         ]
 
@@ -160,11 +168,25 @@ class Remember:
 
         outcome = under_present_key(self.boundary.vault, put)
         if isinstance(outcome, AlreadyKnown):
-            for old in supersedes:
-                if old.id != outcome.memory.id:
-                    with suppress(errors.DuplicateLink):
-                        self.link(scope, outcome.memory, LinkKind.SUPERSEDES, old)
+            return self._known(scope, memory, outcome, supersedes)
         return outcome
+
+    def _known(
+        self, scope: Scope, memory: Memory, outcome: AlreadyKnown, supersedes: Sequence[Memory]
+    ) -> AlreadyKnown:
+        """The memory that says the same supersedes the others, as far as the new one might.
+
+        What a person says again is trusted as a person's from then on.
+        """
+        known, trust = outcome.memory, memory.provenance.trust
+        if trust is Trust.USER and known.provenance.trust is not Trust.USER:
+            provenance = replace(known.provenance, trust=trust)
+            known = self.update(scope, known, Changes(provenance=provenance))
+        for old in supersedes:
+            if old.id != known.id and not is_less_trusted(memory, old):
+                with suppress(errors.DuplicateLink):
+                    self.link(scope, known, LinkKind.SUPERSEDES, old)
+        return replace(outcome, memory=known)
 
     def admit_history(
         self,
@@ -202,6 +224,24 @@ class Remember:
             versions=tuple(admitted),
             sealed=tuple(record for at, record in sorted(records.items()) if at in present),
         )
+
+    def preview_history(
+        self, scope: Scope, versions: Sequence[Memory]
+    ) -> tuple[Memory, tuple[Kind, ...]]:
+        """What a memory from elsewhere would be, and the secrets in it; nothing is sealed."""
+        kinds: dict[Kind, None] = {}
+        admitted: list[Memory] = []
+        for version in versions:
+            self.boundary.refuse_in_clear_fields(draft_of(version))
+            if version.sensitive and is_placeholder(version.content):
+                admitted.append(version)
+                kinds |= dict.fromkeys(named_kinds(version.content))
+            else:
+                admitted.append(self._admitted(scope, version, self.rules))
+                kinds |= dict.fromkeys(self.boundary.kinds(version.content))
+        _check_order(admitted)
+        present = admitted[-1]
+        return replace(present, sensitive=present.sensitive or bool(kinds)), tuple(kinds)
 
     def _admitted(self, scope: Scope, version: Memory, rules: Rules) -> Memory:
         draft = admit(draft_of(version), rules, self.clock())
@@ -274,17 +314,43 @@ class Remember:
         self.plan_purge(scope, [*self.store.get_many(scope, ids).values()])
         return self.store.purge(scope, ids)
 
-    def link(self, scope: Scope, source: Memory, kind: LinkKind, target: Memory) -> Link:
-        """Link two memories; that one outdates another is decided as `resolve` decides it."""
+    def link(
+        self,
+        scope: Scope,
+        source: Memory,
+        kind: LinkKind,
+        target: Memory,
+        by: Decider = Decider.AGENT,
+    ) -> Link:
+        """Link two memories; that one outdates another is decided as `resolve` decides it.
+
+        What derives from a memory is trusted no more than that, unless a person links them.
+        """
         if kind is LinkKind.OUTDATES:
-            verdict = Resolution.NEWER, Decider.PERSON
-            return self.resolve(scope, source, [target], *verdict).links[0]
+            return self.resolve(scope, source, [target], Resolution.NEWER, by).links[0]
         if source.id == target.id:
             raise errors.SelfLink(f"memory {source.id} cannot be linked to itself")
         _refuse_deleted((source, target))
         link = Link(source=source.id, target=target.id, kind=kind, created_at=self.clock())
+        if kind is LinkKind.SUPERSEDES:
+            link = superseding(source, target, by, link.created_at)
         self.store.add_link(scope, link)
+        if kind is LinkKind.DERIVES_FROM and by is not Decider.PERSON:
+            self._trust_no_more(scope, source, target.provenance.trust)
         return link
+
+    def _trust_no_more(self, scope: Scope, memory: Memory, trust: Trust) -> None:
+        """Give a memory, and all that derives from it, at most this trust."""
+        frontier, seen = [memory], {memory.id}
+        while frontier:
+            for each in frontier:
+                if is_less(trust, each.provenance.trust) and each.deleted_at is None:
+                    provenance = replace(each.provenance, trust=trust)
+                    self.update(scope, each, Changes(provenance=provenance))
+            links = self.store.links(scope, [each.id for each in frontier])
+            derived = {x.source for x in links if x.kind is LinkKind.DERIVES_FROM} - seen
+            seen |= derived
+            frontier = [*self.store.get_many(scope, [*derived]).values()] if derived else []
 
     def resolve(
         self,
@@ -297,8 +363,11 @@ class Remember:
         """Decide which of some memories hold now; an agent does not overturn a person."""
         return resolve(self.store, scope, memory, others, (resolution, by), self.clock())
 
-    def add_link(self, scope: Scope, link: Link) -> None:
-        """Store a link from elsewhere, with its times; both memories must be there."""
+    def add_link(self, scope: Scope, link: Link, *, decided: bool = True) -> None:
+        """Store a link from elsewhere, with its times; both memories must be there.
+
+        Unless it was `decided` by somebody who is trusted, it counts as an agent's.
+        """
         if link.source == link.target:
             raise errors.SelfLink(f"memory {link.source} cannot be linked to itself")
         self.check_judgement(link)
@@ -306,7 +375,10 @@ class Remember:
         for id_ in (link.source, link.target):
             if id_ not in memories:
                 raise errors.MemoryNotFound(f"the link names {id_}, which is not stored")
-        self.store.add_link(scope, link)
+        self.store.add_link(scope, link if decided else _undecided(link))
+        if link.kind is LinkKind.DERIVES_FROM and link.removed_at is None and not decided:
+            trust = memories[link.target].provenance.trust
+            self._trust_no_more(scope, memories[link.source], trust)
 
     def check_judgement(self, link: Link) -> None:
         """Make sure that the judgement of a link from elsewhere can be kept, in clear."""
@@ -339,6 +411,9 @@ class Remember:
     def _bridge(self, scope: Scope, middle: MemoryId, now: datetime) -> list[Link]:
         """Links from what supersedes or outdates a memory to what it supersedes or outdates."""
         links = [link for link in self.store.links(scope, [middle]) if _replaces(link)]
+        ends = [*{end for link in links for end in (link.source, link.target)}]
+        memories = self.store.get_many(scope, ends) if links else {}
+        links = [link for link in links if is_trusted(link, memories)]
         above = [link for link in links if link.target == middle]
         below = [link for link in links if link.source == middle]
         there = {
@@ -358,6 +433,15 @@ class Remember:
             if newer.kind is older.kind and newer.source != older.target
             if (newer.source, newer.kind, older.target) not in there
         ]
+
+
+def _undecided(link: Link) -> Link:
+    """A link with no more than an agent's word in place of a person's."""
+    if judgement_of(link).by is not Decider.PERSON or link.kind not in REPLACING:
+        return link
+    if link.kind is LinkKind.SUPERSEDES:
+        return replace(link, judgement=None)
+    return replace(link, judgement=replace(judgement_of(link), by=Decider.AGENT))
 
 
 def _replaces(link: Link) -> bool:

@@ -11,7 +11,7 @@ from bearinmind.outdates.verdicts import is_less_trusted, judgement_of, prevaili
 from bearinmind.protocols import Store
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Resolution, Scope
 
-_DECIDING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})
+REPLACING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})  #: kinds of links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def resolve(
     for other in {other.id: other for other in others}.values():
         link = _decision(memory, other, resolution, by, now)
         ends = {memory.id, other.id}
-        between = [x for x in links if x.kind in _DECIDING and {x.source, x.target} == ends]
+        between = [x for x in links if x.kind in REPLACING and {x.source, x.target} == ends]
         same = [x for x in prevailing_of_pairs(between) if _is_same(x, link)]
         if not same:
             if by is not Decider.PERSON:
@@ -81,15 +81,28 @@ def _decision(
         older, newer = sorted((memory, other), key=lambda each: (each.created_at, each.id))
     link = Link(source=newer.id, target=older.id, kind=LinkKind.OUTDATES, created_at=now)
     if resolution is Resolution.MERGE:
-        return replace(link, kind=LinkKind.SUPERSEDES)
+        return superseding(newer, older, by, now)
     probability = 0.0 if resolution is Resolution.BOTH else 1.0
     return replace(link, judgement=Judgement(probability=probability, by=by))
+
+
+def superseding(newer: Memory, older: Memory, by: Decider, at: datetime) -> Link:
+    """The link that lets a memory supersede another: a claim if it is trusted less.
+
+    A person who decides that it does all the same is named with the link.
+    """
+    link = Link(source=newer.id, target=older.id, kind=LinkKind.SUPERSEDES, created_at=at)
+    if by is not Decider.PERSON or not is_less_trusted(newer, older):
+        return link
+    return replace(link, judgement=Judgement(probability=1.0, by=by))
 
 
 def _is_same(held: Link, decided: Link) -> bool:
     """Whether a link already says what was decided, and somebody no less said so."""
     before, now = judgement_of(held), judgement_of(decided)
     says_it = says(held, decided.source) is says(decided, decided.source)
+    if held.kind is LinkKind.SUPERSEDES and held.judgement is None:
+        says_it = says_it and decided.judgement is None  # else it was no more than a claim
     return says_it and before.by in (now.by, Decider.PERSON)
 
 

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-from bearinmind.remember.secret_values import Kind, Spot, is_stand_in, looks_random
+from bearinmind.remember.secret_values import (
+    Kind,
+    Spot,
+    is_chosen_password,
+    is_stand_in,
+    looks_random,
+)
 
 _TAIL = r"[A-Za-z0-9_-]"
 _NAMED = r"(?<![\w:/@.-])[A-Za-z_][\w.-]*:"  # somebody, before their password
@@ -68,6 +75,13 @@ def _is_password(value: str) -> bool:
 
 def _is_bearer(value: str) -> bool:
     return looks_random(value, said_outright=False)
+
+
+def _changes_case(value: str) -> bool:
+    """Whether the letters change from small to capital more often than words do."""
+    letters = value.partition("_")[2]
+    changes = sum(a.islower() != b.islower() for a, b in itertools.pairwise(letters))
+    return changes > len(letters) // 4
 
 
 _RULES: tuple[_Rule, ...] = (
@@ -131,7 +145,10 @@ _RULES: tuple[_Rule, ...] = (
     _prefixed(Kind.MODEL_KEY, 20, "sk-ant-", "sk-proj-", "sk-svcacct-", "sk-or-v1-", "sk-admin-"),
     _prefixed(Kind.MODEL_KEY, 32, "sk-", tail="[A-Za-z0-9]"),
     _prefixed(Kind.MODEL_KEY, 28, "hf_", "gsk_", "r8_", "xai-", "pplx-", "nvapi-", "lsv2_pt_"),
-    _prefixed(Kind.MODEL_KEY, 40, "pa-"),
+    _prefixed(Kind.MODEL_KEY, 40, "pa-", "tgp_v1_", "wandb_v1_", "fw_"),
+    _Rule(
+        Kind.MODEL_KEY, ("hf_",), re.compile(r"(?<![A-Za-z0-9_])hf_[A-Za-z]{30,}"), _changes_case
+    ),
     _Rule(
         Kind.JSON_WEB_TOKEN,
         ("eyJ",),
@@ -143,7 +160,115 @@ _RULES: tuple[_Rule, ...] = (
         *("hvs.", "hvb.", "dop_v1_", "doo_v1_", "dapi", "shpat_", "shpss_", "shpca_", "shppa_"),
         *("lin_api_", "ntn_", "figd_", "sbp_", "glsa_", "glc_", "NRAK-", "sntrys_", "HRKU-"),
         *("ATATT3", "dp.pt.", "dp.st.", "pscale_tkn_", "tfp_", "sq0csp-", "sq0atp-"),
-        *("PMAK-", "tvly-", "secret_"),
+        *(
+            "PMAK-",
+            "tvly-",
+            "secret_",
+            "nfp_",
+            "sgp_",
+            "tskey-",
+            "pul-",
+            "pnu_",
+            "dt0c01.",
+            "CFPAT-",
+        ),
+        *("xkeysib-", "rzp_live_", "shippo_live_", "sqp_", "squ_", "sqa_", "sntryu_", "dnkey-"),
+        *("bkua_", "CCIPAT_", "CLOJARS_", "pat-na1-", "pat-eu1-", "lin_oauth_", "pscale_pw_"),
+        *(
+            "pscale_oauth_",
+            "EZAK",
+            "EZTK",
+            "NRII-",
+            "NRJS-",
+            "ico-",
+            "duffel_live_",
+            "rdme_",
+            "EAAA",
+        ),
+        *("fm1_", "fm2_", "fo1_", "ops_eyJ", "sha256~", "vercel_", "doo_v1_", "shptka_", "ghcr_"),
+        tail=r"[A-Za-z0-9_.+/=-]",
+    ),
+    _prefixed(Kind.SLACK_TOKEN, 16, "xoxc-", "xoxd-"),
+    _Rule(
+        Kind.ACCESS_TOKEN,
+        ("/api/webhooks/", "webhook.office.com"),
+        re.compile(r"(?:/api/webhooks/\d{10,}/|webhook\.office\.com/webhookb2/)([\w@/-]{30,})"),
+    ),
+    _Rule(Kind.API_KEY, ("key-",), re.compile(r"(?<![\w-])key-[0-9a-f]{32}(?![0-9a-f])")),
+    _Rule(
+        Kind.PRIVATE_KEY,
+        ("rivate", "reshared"),
+        re.compile(r"(?i:private|preshared)_?(?i:key)\s*=\s*([A-Za-z0-9+/]{42,43}=)"),
+    ),
+    _Rule(
+        Kind.PRIVATE_KEY,
+        ("-key-data",),
+        re.compile(r"client-key-data\"?:\s*\"?([A-Za-z0-9+/]{40,}={0,2})"),
+    ),
+    _Rule(
+        Kind.ACCESS_TOKEN,
+        ("ookie",),
+        re.compile(
+            r"(?i:cookie)\"?:[^\n]{0,200}?(?i:sess|sid|auth|token|jwt|remember)[\w.-]{0,24}="
+            r"([^\s;\"']{16,})"
+        ),
+    ),
+    _Rule(
+        Kind.PACKAGE_TOKEN,
+        ("_auth", "_password"),
+        re.compile(r"\b_(?:auth|authToken|password)\s*=\s*\"?([A-Za-z0-9+/_=-]{12,})"),
+    ),
+    _Rule(
+        Kind.AUTHORIZATION,
+        ('"auth"',),
+        re.compile(r'"auth"\s*:\s*"([A-Za-z0-9+/]{8,}={0,2})"'),
+        _is_basic,
+    ),
+    _Rule(
+        Kind.API_KEY, ("otpauth://",), re.compile(r"otpauth://[^\s]{0,200}?secret=([A-Z2-7]{16,})")
+    ),
+    _Rule(
+        Kind.API_KEY,
+        ("TOTP", "totp", "2FA", "2fa", "MFA", "mfa", "OTP", "otp", "uthenticator"),
+        re.compile(
+            r"(?i:totp|2fa|mfa|otp|authenticator)[^\n]{0,60}?"
+            r"(?<![A-Za-z0-9])((?:[A-Z2-7]{4}[ -]?){4,15}[A-Z2-7]{2,4}"
+            r"|(?:[a-z2-7]{4}[ -]){4,15}[a-z2-7]{4})(?![A-Za-z0-9])"
+        ),
+        lambda value: any(map(str.isdigit, value)),
+    ),
+    _Rule(
+        Kind.PASSWORD,
+        ("openssl",),
+        re.compile(
+            r"openssl\b[^\n|;]{0,120}?\s(?:-k\s+|-pass(?:in|out)?\s+pass:)[\"']?([^\s\"'$]{4,})"
+        ),
+    ),
+    _Rule(
+        Kind.PASSWORD,
+        ("sshpass",),
+        re.compile(r"sshpass\s+-p\s*[\"']?([^\s\"'$<{-][^\s\"']{3,})"),
+    ),
+    _Rule(  # a line of .pgpass
+        Kind.PASSWORD,
+        (":5432:", ":6432:", ":*:"),
+        re.compile(r"(?m)^[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.*-]+:(\S{6,})$"),
+        _is_password,
+    ),
+    _Rule(
+        Kind.CREDENTIALS,
+        ("root", "admin", "postgres", "ubuntu", "sa/"),
+        re.compile(r"\b(?:root|admin|administrator|postgres|ubuntu|sa)\s?/\s?([^\s/,;]{6,})"),
+        is_chosen_password,
+    ),
+    _Rule(
+        Kind.CREDENTIALS,
+        ("root", "admin", "log in", "login", "sign in", "ssh"),
+        re.compile(
+            r"\b(?:root|admin|log(?:ged)? in|login|sign(?:ed)? in|ssh)\b[^\n.;]{0,60}?"
+            r"\b(?:with|using)\s+(?:the\s+)?[\"'`]?([^\s\"'`,;]{6,})"
+        ),
+        is_chosen_password,
     ),
     # Our own: `bearinmind.accounts.keys`.
     _Rule(
@@ -217,6 +342,7 @@ _RULES: tuple[_Rule, ...] = (
 
 # A run as long as the shortest of the formats.
 _CANDIDATE = re.compile(r"[A-Za-z0-9_/+=-]{20,}|PuTTY-User-Key")
+_CHECKSUM = re.compile(r"(?:sha\d{3}[-:]|h1:)$")
 _NO_SECRET = re.compile(r"[^0-9]+|[^A-Za-z]+|[0-9a-f-]+")  # words, numbers, hashes, UUIDs
 
 
@@ -257,6 +383,8 @@ def read_library(text: str) -> Iterator[Spot]:
         return
     for pattern, kind in _patterns():
         for match in pattern.finditer(text):
+            if _CHECKSUM.search(text, max(0, match.start() - 8), match.start()):
+                continue  # in a lock file
             if "EXAMPLE" not in match[0] and not is_stand_in(match[0]):
                 yield Spot(kind, *match.span())
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from bearinmind.remember.secret_values import (
     Kind,
     Spot,
+    is_chosen_password,
     is_phrase,
     is_random_run,
     looks_like_password,
@@ -22,6 +23,7 @@ from bearinmind.remember.secret_values import (
 )
 
 _REACH = 48  # characters behind a word in which a random run counts as its value
+_FAR = 60  # characters behind a word for a password in which it may be told
 _LEAD = 24  # characters before a word that say what kind of key or code it is
 
 
@@ -110,6 +112,7 @@ _NAMED = re.compile(
     r"\s{0,3}(?:,|and|with|/)?\s{0,3}(?:the\s{1,3})?$",
     re.IGNORECASE,
 )
+_ASCII_RUN = re.compile(r"[!-~]{6,}")
 _CODE = re.compile(r"[\dA-Za-z]{4,}(?:-[\dA-Za-z]{3,})+|\d{6,}")
 _PIN = re.compile(r"[\"'`]?(\d{4,8})(?![\d.,:/-]*\d)")
 _OWN = re.compile(r"\b(?:card|sim|bank|debit|credit|visa|phone|my|his|her|their)\W+(?:\w+\W+)?$")
@@ -148,6 +151,23 @@ def _password(text: str, start: int, end: int) -> Spot | None:
             stated.quoted or looks_random(stated.value, said_outright=True)
         )
     return stated.spot(Kind.PASSWORD) if fits else None
+
+
+def _told(text: str, start: int, end: int) -> Spot | None:
+    """A password that is told in a sentence of any language: close behind the word, and no word.
+
+    Grammars join a word and its value in too many ways to know them all. What is told must have
+    digits among its letters instead.
+    """
+    spot = _password(text, start, end)
+    if spot is not None:
+        return spot
+    line_end = text.find("\n", end)
+    reach = min(end + _FAR, len(text) if line_end < 0 else line_end)
+    for run in _ASCII_RUN.finditer(text, end, reach):
+        if is_chosen_password(run[0]):
+            return Spot(Kind.PASSWORD, *run.span())
+    return None
 
 
 def _passphrase(text: str, start: int, end: int) -> Spot | None:
@@ -200,6 +220,52 @@ def _login(text: str, start: int, end: int) -> Spot | None:  # noqa: ARG001  as 
     return None
 
 
+_HEBREW = "\u0590"  # from here on words have no endings that would stand between
+_ENDING = "[a-z\u00e0-\u017f\u0430-\u0457\u03ac-\u03ce]*"  # Latin, Cyrillic, Greek
+#: Words for a password by which one is told in other languages than English.
+TOLD = (
+    "mot de passe",
+    "contrase(?:n|\u00f1)a",
+    "clave",  # Spanish
+    "senha",  # Portuguese
+    "palavra-passe",
+    "parola",  # Italian, Romanian, Turkish
+    "passwort",
+    "kennwort",
+    "zugangscode",
+    "wachtwoord",  # Dutch
+    "senord",  # Swedish
+    "adgangskode",  # Danish
+    "kodeord",
+    "passord",  # Norwegian
+    "salasana",  # Finnish
+    "has\u0142",  # Polish
+    "heslo",  # Czech, Slovak
+    "jelsz",  # Hungarian
+    "parol",  # Romanian, Estonian, Latvian
+    "geslo",  # Slovene
+    "lozinka",  # Croatian, Serbian
+    "\u043f\u0430\u0440\u043e\u043b",  # Russian, Ukrainian, Bulgarian
+    "\u041f\u0430\u0440\u043e\u043b",
+    "\u03ba\u03c9\u03b4\u03b9\u03ba",  # Greek
+    "\u015fifre",  # Turkish
+    "\u5bc6(?:\u7801|\u78bc)",  # Chinese
+    "\u53e3\u4ee4",
+    "\u30d1\u30b9\u30ef\u30fc\u30c9",  # Japanese
+    "\u6697\u8a3c\u756a\u53f7",
+    "\ube44\ubc00\ubc88\ud638",  # Korean
+    "\uc554\ud638",
+    "\u0645\u0631\u0648\u0631",  # Arabic
+    "\u0627\u0644\u0633\u0631",
+    "\u05e1\u05d9\u05e1\u05de",  # Hebrew
+    "\u092a\u093e\u0938\u0935\u0930\u094d\u0921",  # Hindi
+    "m\u1eadt kh\u1ea9u",  # Vietnamese
+    "kata sandi",  # Indonesian
+    "kata laluan",  # Malay
+    "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19",  # Thai
+    "\u0631\u0645\u0632 \u0639\u0628\u0648\u0631",  # Persian
+)
+
 # ---- the words ---------------------------------------------------------------------------------
 
 _key = partial(_random, kind=Kind.API_KEY)
@@ -237,16 +303,7 @@ _WORDS = (
     _word(r"creds(?![a-z])", _login, _ALONE),
     _word(r"login(?![a-z])", _login, _ALONE),
     _word(r"kennwort", _password),
-    _word(r"mot de passe", _password),
-    _word(r"contrase(?:n|\u00f1)a", _password),
-    _word(r"senha(?![a-z])", _password, _ALONE),
-    _word(r"wachtwoord", _password),
-    _word(r"senord(?:et)?", _password, re.compile(r"[l\u00d6\u00f6]$")),
-    _word(r"salasana", _password),
-    _word(r"has\u0142o", _password, _ALONE),
-    _word("\u0430\u0440\u043e\u043b\u044c", _password),
-    _word("\u5bc6(?:\u7801|\u78bc)", _password),
-    _word("\u30d1\u30b9\u30ef\u30fc\u30c9", _password),
+    *(_word(f"{word}{_ENDING if word[0] < _HEBREW else ''}", _told) for word in TOLD),
 )
 
 

@@ -46,6 +46,7 @@ LEAST_RANDOM = 16  # of a token or key behind a word for it
 LEAST_STATED = 8  # the same where the text says outright "the API key is ..."
 LEAST_ENTROPY = 3.0  # bits per character; English words have less than 2.5 in runs this long
 LEAST_WORDS = 4  # of a passphrase
+LEAST_CHOSEN = 6  # of a password in a sentence of any language
 LEAST_BESIDE = 20  # of a random run somewhere beside such a word
 
 # A variable, a template, a hole, a call, an address of a secret: none of them is the secret.
@@ -74,6 +75,8 @@ _HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _NUMBER = re.compile(r"[\d.,:/+%-]+[a-zA-Z]{0,3}")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _ENDING = re.compile(r"(?:ed|ing|ly|able|ible|ful|less|ised|ized|ive|ory|ary)$")
+# An address, a path, a version, an option.
+_PLACE = re.compile(r"^[a-z]+:|^/|\w@\w[\w-]*\.|\.(?:\w{2,4})$|^v?\d+\.|^--?[a-z]|[=()\[\]{}<>]")
 _NUMBERED = re.compile(r"^[a-z]+-\d{1,4}$", re.IGNORECASE)
 _TECHNICAL = re.compile(
     r"^(?:\d*password|sha-?\d+|md5|argon2\w*|b?scrypt|pbkdf2\w*|[a-z]*auth-?\d?|\d?[a-z]?fa|base\d+"
@@ -157,6 +160,18 @@ def looks_random(value: str, *, said_outright: bool) -> bool:
     if not (has_digit and has_letter) or _TECHNICAL.match(value):
         return False
     return entropy(value) >= (LEAST_ENTROPY if len(value) >= LEAST_RANDOM else LEAST_ENTROPY - 0.5)
+
+
+def is_chosen_password(value: str) -> bool:
+    """Whether a value can hardly be a word of any language: it has letters and digits."""
+    value = value.rstrip(".,;:!?)\u3002\uff0c")
+    if len(value) < LEAST_CHOSEN or is_stand_in(value) or _TECHNICAL.match(value):
+        return False
+    if _UUID.fullmatch(value) or _NUMBER.fullmatch(value) or _NUMBERED.match(value):
+        return False
+    has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    is_place = bool(_PLACE.search(value))
+    return has_digit and has_letter and not is_place and value.isascii()
 
 
 def is_random_run(value: str) -> bool:

@@ -29,8 +29,23 @@ _SHORTEST_TOKEN = 16  # characters without a space
 _SIGNS = (
     *("pass", "pw", "pin", "phrase", "code", "key", "token", "secret", "cred", "login", "://", "@"),
     *("authorization", "bearer", "basic", " -u", "--user", "mysql", "mariadb"),
-    *("kennwort", "contrase", "senha", "wachtwoord", "senord", "salasana", "has\u0142o"),
-    *("\u0430\u0440\u043e\u043b\u044c", "\u5bc6", "\u30d1\u30b9\u30ef\u30fc\u30c9"),
+    *(
+        "kennwort",
+        "contrase",
+        "clave",
+        "senha",
+        "parol",
+        "wachtwoord",
+        "senord",
+        "adgangskode",
+        "kodeord",
+    ),
+    *("salasana", "has\u0142", "heslo", "jelsz", "geslo", "lozinka", "\u0430\u0440\u043e\u043b"),
+    *("\u03ba\u03c9\u03b4\u03b9\u03ba", "\u015fifre", "\u5bc6", "\u53e3\u4ee4"),
+    *("\u30d1\u30b9\u30ef\u30fc\u30c9", "\u6697\u8a3c", "\ube44\ubc00\ubc88\ud638", "\uc554\ud638"),
+    *("\u0645\u0631\u0648\u0631", "\u0627\u0644\u0633\u0631", "\u05e1\u05d9\u05e1\u05de"),
+    *("\u092a\u093e\u0938\u0935\u0930\u094d\u0921", "m\u1eadt kh\u1ea9u", "kata "),
+    *("\u0e23\u0e2b\u0e31\u0e2a", "\u0631\u0645\u0632", "root", "admin", "openssl"),
 )
 
 

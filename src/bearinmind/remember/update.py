@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bearinmind import errors
+from bearinmind.outdates.verdicts import is_less
 from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.remember.admit import Rules, admit
 from bearinmind.remember.sensitive import UNSEAL, Boundary, Reveal, record_of, under_present_key
@@ -36,6 +37,7 @@ class Changes:
     valid_to: datetime | None = None
     always_valid: bool = False  #: take the valid-from / valid-to span away
     provenance: Provenance | None = None
+    trust: Trust | None = None  #: whose the change is, if that is known; it never raises the trust
 
 
 def next_version(memory: Memory, now: datetime) -> Memory:
@@ -81,7 +83,7 @@ def apply(changes: Changes, draft: Draft) -> Draft:
     values = {
         name: value
         for name in Changes.__dataclass_fields__
-        if name != "always_valid" and (value := getattr(changes, name)) is not None
+        if name not in ("always_valid", "trust") and (value := getattr(changes, name)) is not None
     }
     spans = {"valid_from": None, "valid_to": None} if changes.always_valid else {}
     return replace(draft, **(spans | values))
@@ -106,6 +108,7 @@ class Update:
         the flag seals every earlier version.
         """
         check_present(memory, expected_version)
+        _check_trust(memory, changes)
         draft = apply(changes, draft_of(memory))
         self.boundary.refuse_in_clear_fields(draft)
         if memory.sensitive and changes.content is None:
@@ -168,6 +171,18 @@ class Update:
             same == memory
             and before is not None
             and [before.fingerprint] == [record.fingerprint for record in sealed]
+        )
+
+
+def _check_trust(memory: Memory, changes: Changes) -> None:
+    """Refuse somebody who is trusted less to replace what a memory says, or to end it."""
+    times = (changes.valid_from, changes.valid_to)
+    replaces = changes.content is not None or any(x is not None for x in times)
+    trust = changes.trust
+    if trust is not None and replaces and is_less(trust, memory.provenance.trust):
+        raise errors.PersonDecides(
+            f"memory {memory.id} has the trust {memory.provenance.trust}, and the change {trust}",
+            hint="Store the new text with `supersedes`: it is a claim that a person decides about.",
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from bearinmind.changes import digest
-from bearinmind.protocols import DenseAnswer, KnownSpace, Meanings, SpaceState, Unavailable
+from bearinmind.protocols import DenseAnswer, KnownSpace, NearestSearch, SpaceState, Unavailable
 from bearinmind.store import queues, rows
 from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
 from bearinmind.text.embedded_text import embedded_text
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bearinmind.protocols import Vector, Vectors
 
 
-class VectorSearch(Meanings, Protocol):
+class VectorSearch(NearestSearch, Protocol):
     """Searches the vectors of a store."""
 
     def decode(self, vectors: Sequence[bytes], dimensions: int) -> Vectors:
@@ -34,6 +34,15 @@ class SpacesInDatabase(OnDatabase):
     def meaning_off(self) -> Unavailable | None:
         """None: vectors can be kept, unless a dialect says otherwise."""
         return None
+
+    def active_space(self) -> Space | None:
+        record = next(iter(self._database.read("active_space")), None)
+        return None if record is None else rows.to_space(record[0])
+
+    def unembedded(self, scope: Scope, space: Space, jobs: int) -> int:
+        wanted = {"owner": scope.user, "target": space.key, "jobs": jobs}
+        [(count,)] = self._database.read("unembedded", wanted)
+        return int(count)
 
     def spaces(self) -> list[KnownSpace]:
         return _to_known(self._database.read("spaces"))

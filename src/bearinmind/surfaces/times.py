@@ -1,4 +1,4 @@
-"""Times as people type them: ISO 8601, or how long ago."""
+"""Times as people type them: ISO 8601, how long ago, or `yesterday`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from bearinmind.errors import InvalidTime
-from bearinmind.remember.admit import check_moment
+from bearinmind.remember.admit import SPAN, SPAN_UNITS, check_moment, span_before_now
 
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_SPAN = re.compile(r"(\d{1,9})([mhdw])")
 _DATE = re.compile(r"\d{4}-")
 _HINT = "Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00 (UTC when no zone is given)"
 
@@ -23,10 +21,10 @@ def parse(text: str, what: str, hint: str = f"{_HINT}.") -> datetime:
 
 
 def parse_past(text: str, what: str, now: datetime) -> datetime:
-    """A moment in ISO 8601, or as long before now as `30m`, `12h`, `3d` or `2w`."""
-    span = _SPAN.fullmatch(text.strip())
+    """A moment in ISO 8601, or before now: `3d`, `2 weeks ago`, `yesterday` at this time."""
+    span = span_before_now(text)
     if span is None:
-        return parse(text, what, f"{_HINT}, or how long ago: 30m, 12h, 3d, 2w.")
+        return parse(text, what, f"{_HINT}, or how long ago: 30m, 12h, 3d, 2w, yesterday.")
     try:
         return check_moment(now - _length(span), what)
     except OverflowError:
@@ -35,7 +33,7 @@ def parse_past(text: str, what: str, now: datetime) -> datetime:
 
 def parse_coming(text: str, what: str, now: datetime) -> datetime:
     """A moment in ISO 8601, or as long from now as `12h` or `90d`."""
-    span = _SPAN.fullmatch(text.strip())
+    span = SPAN.fullmatch(text.strip())
     if span is None:
         return parse(text, what, f"{_HINT}, or how long from now: 12h, 90d.")
     try:
@@ -46,7 +44,7 @@ def parse_coming(text: str, what: str, now: datetime) -> datetime:
 
 def parse_span(text: str, what: str) -> timedelta:
     """How long `30m`, `12h`, `3d` or `2w` is."""
-    span = _SPAN.fullmatch(text.strip())
+    span = SPAN.fullmatch(text.strip())
     if span is None:
         raise InvalidTime(f"{what} {text!r} is not a span of time", hint="Use 30m, 12h, 3d or 2w.")
     try:
@@ -57,7 +55,7 @@ def parse_span(text: str, what: str) -> timedelta:
 
 def is_time(text: str) -> bool:
     """Whether a text is meant as a time rather than as an id."""
-    return bool(_SPAN.fullmatch(text.strip()) or _DATE.match(text.strip()))
+    return bool(span_before_now(text) or _DATE.match(text.strip()))
 
 
 def anchor(text: str) -> datetime | str:
@@ -66,7 +64,7 @@ def anchor(text: str) -> datetime | str:
 
 
 def _length(span: re.Match[str]) -> timedelta:
-    return timedelta(**{_UNITS[span[2]]: int(span[1])})
+    return timedelta(**{SPAN_UNITS[span[2]]: int(span[1])})
 
 
 def day_in_words(moment: datetime) -> str:

@@ -20,9 +20,20 @@ from bearinmind import codec, errors
 from bearinmind.app import Mind
 from bearinmind.protocols import History, Sealed
 from bearinmind.remember.secrets import masked
+from bearinmind.remember.sensitive import named_kinds
 from bearinmind.surfaces import times
 from bearinmind.text import ids
-from bearinmind.types import AlreadyKnown, Link, Memory, MemoryId, Provenance, State, Stored, Whose
+from bearinmind.types import (
+    AlreadyKnown,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Provenance,
+    State,
+    Stored,
+    Whose,
+)
 
 FORMAT = 1  # raised when an older release could no longer read what is written
 BATCH = 500  # memories of one transaction, and of one page
@@ -241,16 +252,17 @@ def _pages(app: Mind) -> Iterator[Sequence[Memory]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A line that was not imported, and why."""
+    """A line or a record that was not imported, and why."""
 
     line: int
     code: str
     message: str
+    file: str = ""
 
 
 @dataclass(slots=True)
 class Imported:
-    """How much an import added."""
+    """How much an import added, or would add."""
 
     stored: int = 0
     sensitive: int = 0  #: of those stored, how many are encrypted
@@ -259,6 +271,7 @@ class Imported:
     links_known: int = 0
     bad: int = 0
     problems: list[Problem] = field(default_factory=list)  #: the first of the bad lines
+    secrets: dict[str, int] = field(default_factory=dict)  #: memories with each kind of secret
 
 
 class Import:
@@ -268,20 +281,34 @@ class Import:
     but two memories of one export that say the same were two there, and are two here.
     """
 
-    def __init__(self, app: Mind, *, most_problems: int | None, advance: Advance) -> None:
+    def __init__(
+        self, app: Mind, *, most_problems: int | None, advance: Advance, dry_run: bool = False
+    ) -> None:
         self.result = Imported()
+        self.file = ""  #: that is read, where there are several
         self._app = app
+        self._dry_run = dry_run
         self._most_problems = most_problems
         self._advance = advance
         self._now = datetime.now(UTC)
         self._batch: list[History] = []
         self._siblings: set[MemoryId] = set()
+        self._stored: set[MemoryId] = set()
         self._same: dict[MemoryId, MemoryId] = {}  # the id in the file -> the id in the store
-        self._held: list[tuple[int, Link]] = []
+        self._held: list[tuple[str, int, Link]] = []  # with file and line
         self._sealed: dict[MemoryId, list[Sealed]] = {}  # secrets that wait for their memories
+        # What would be stored, in a preview:
+        self._previewed: dict[str, MemoryId] = {}  # contents
+        self._previewed_ids: set[MemoryId] = set()
+        self._previewed_links: set[tuple[MemoryId, LinkKind, MemoryId]] = set()
 
     def __call__(self, lines: Iterable[tuple[int, bytes | errors.MindError]]) -> Imported:
         """Import numbered lines."""
+        self.read(lines)
+        return self.finish()
+
+    def read(self, lines: Iterable[tuple[int, bytes | errors.MindError]]) -> None:
+        """Take numbered lines; links may wait for memories of other files."""
         for number, line in lines:
             try:
                 if isinstance(line, errors.MindError):
@@ -291,7 +318,7 @@ class Import:
                     self._take(number, record)
                     continue
             except (errors.InvalidInput, errors.NotFound, errors.Conflict) as exc:
-                self._refuse(number, exc)
+                self.refuse(number, exc)
                 continue
             if record.format > FORMAT:
                 raise errors.InvalidRecord(
@@ -299,20 +326,27 @@ class Import:
                     hint="Upgrade Bear in Mind (`pip install --upgrade bearinmind`).",
                 )
         self._flush()
+
+    def finish(self) -> Imported:
+        """Add the links that waited, and say how much was added."""
+        self._flush()
         self._retake_links()
-        self.result.problems.sort(key=lambda problem: problem.line)
+        self.result.problems.sort(key=lambda problem: (problem.file, problem.line))
         return self.result
 
-    def _refuse(self, line: int, error: errors.MindError) -> None:
+    def refuse(self, line: int, error: errors.MindError) -> None:
+        """Name what is not imported."""
         self.result.bad += 1
         if self._most_problems is None or len(self.result.problems) < self._most_problems:
             message = masked(error.message)  # some messages quote what they refuse
-            self.result.problems.append(Problem(line=line, code=error.code, message=message))
+            self.result.problems.append(
+                Problem(line=line, code=error.code, message=message, file=self.file)
+            )
 
     def _take(self, number: int, record: Link | Sealed | ForeignMemory) -> None:
         if isinstance(record, Link):
             self._flush()
-            self._take_link(number, record)
+            self.take_link(number, record)
             self._advance(1)
         elif isinstance(record, Sealed):
             self._sealed.setdefault(record.id, []).append(record)
@@ -322,12 +356,46 @@ class Import:
     def _take_memory(self, record: ForeignMemory) -> None:
         versions = record.versions(self._app.settings.categories[0], self._now)
         sealed = self._sealed.pop(versions[-1].id, [])
-        history = self._app.transfer.admit(versions, sealed, made_id=not record.has_own_id)
+        self.add(versions, sealed, has_own_id=record.has_own_id)
+
+    def add(
+        self, versions: Sequence[Memory], sealed: Sequence[Sealed] = (), *, has_own_id: bool = False
+    ) -> None:
+        """Take a memory with its versions; its id is its own, or was made from its content."""
+        made = versions[-1].id
+        if self._dry_run:
+            self._preview(versions, has_own_id=has_own_id)
+            return
+        history = self._app.transfer.admit(versions, sealed, made_id=not has_own_id)
+        present = history.versions[-1]
+        if present.id != made:  # a sensitive one has an id that tells nothing of its content
+            self._same[made] = present.id
         self._batch.append(history)
-        if record.has_own_id:  # it comes from a store like this one
-            self._siblings.add(history.versions[-1].id)
+        if has_own_id:  # it comes from a store like this one
+            self._siblings.add(present.id)
         if len(self._batch) >= BATCH:
             self._flush()
+
+    def _preview(self, versions: Sequence[Memory], *, has_own_id: bool) -> None:
+        """Count what a memory would become; nothing is sealed or stored."""
+        memory, kinds = self._app.transfer.preview(versions, made_id=not has_own_id)
+        known = self._app.transfer.known(memory)
+        if known is None and not has_own_id and memory.deleted_at is None:
+            known = self._previewed.get(memory.content)
+        if known is not None:
+            self.result.known += 1
+        else:
+            self.result.stored += 1
+            self.result.sensitive += memory.sensitive
+            self._previewed[memory.content] = memory.id
+            self._previewed_ids.add(memory.id)
+            self._count_secrets(kinds)
+        self._same[versions[-1].id] = known or memory.id
+        self._advance(1)
+
+    def _count_secrets(self, kinds: Iterable[str]) -> None:
+        for kind in kinds:
+            self.result.secrets[kind] = self.result.secrets.get(kind, 0) + 1
 
     # ---- memories ------------------------------------------------------------------------------
 
@@ -342,7 +410,9 @@ class Import:
             match outcome:
                 case Stored(memory=memory):
                     self.result.stored += 1
+                    self._stored.add(memory.id)
                     self.result.sensitive += memory.sensitive
+                    self._count_secrets(named_kinds(memory.content) if memory.sensitive else ())
                 case AlreadyKnown(memory=memory):
                     self.result.known += 1
                     self._same[id_] = memory.id
@@ -352,32 +422,54 @@ class Import:
 
     # ---- links ---------------------------------------------------------------------------------
 
-    def _take_link(self, number: int, link: Link) -> None:
+    def take_link(self, number: int, link: Link) -> None:
         """Add a link if both its memories are there; else hold it until the end."""
-        ends = [self._same.get(end, end) for end in (link.source, link.target)]
-        link = replace(link, source=ends[0], target=ends[1])
+        link = replace(link, source=self._here(link.source), target=self._here(link.target))
         if link.source == link.target:  # its two memories turned out to be one
             self.result.links_known += 1
             return
         try:
-            self._app.transfer.add_link(link)
+            self._add_link(link)
         except errors.MemoryNotFound:
-            self._held.append((number, link))
+            self._held.append((self.file, number, link))
         except errors.DuplicateLink:
             self.result.links_known += 1
         else:
             self.result.links_stored += 1
 
+    def _here(self, id_: MemoryId) -> MemoryId:
+        """The id in the store of what has this one in the file."""
+        made = self._same.get(id_, id_)  # a sensitive one gets another, and may be known then
+        return self._same.get(made, made)
+
+    def _add_link(self, link: Link) -> None:
+        """Store a link; in a preview only see whether it could be."""
+        if not self._dry_run:
+            # A file decides about its own memories, and about none that was there before.
+            decided = {link.source, link.target} <= self._stored
+            self._app.transfer.add_link(link, decided=decided)
+            return
+        name = (link.source, link.kind, link.target)
+        stored = [end for end in (link.source, link.target) if end not in self._previewed_ids]
+        links = [
+            link for end in stored for link in self._app.links(end)
+        ]  # raises when it is nowhere
+        if name in self._previewed_links or name in {(x.source, x.kind, x.target) for x in links}:
+            raise errors.DuplicateLink(f"{link.source} is linked to {link.target} already")
+        self._previewed_links.add(name)
+
     def _retake_links(self) -> None:
         """Add the links that came before their memories."""
         held, self._held = self._held, []
-        for number, link in held:
+        for file, number, link in held:
+            self.file = file
             try:
-                self._take_link(number, link)
+                self.take_link(number, link)
             except (errors.InvalidInput, errors.NotFound, errors.Conflict) as exc:
-                self._refuse(number, exc)
-        for number, link in self._held:
+                self.refuse(number, exc)
+        for file, number, link in self._held:
+            self.file = file
             words = f"{link.source} {link.kind} {link.target}"
-            self._refuse(
+            self.refuse(
                 number, errors.MemoryNotFound(f"{words}: one of the two memories is not here")
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from bearinmind import errors
-from bearinmind.types import MemoryId
+from bearinmind.types import MemoryId, UserId
 
 #: Crockford's base 32: digits and letters without i, l, o and u, which are misread or misheard.
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -13,6 +13,8 @@ ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 #: 20,000, and the store refuses an id that it already holds.
 LENGTH = 12
 
+#: Between an owner and an id; in no name of a user.
+_BETWEEN = ":"
 _MISREAD = str.maketrans("ilo", "110")
 
 
@@ -40,3 +42,26 @@ def derived(digest: bytes) -> MemoryId:
     number = int.from_bytes(digest[:8])
     base = len(ALPHABET)
     return MemoryId("".join(ALPHABET[number // base**n % base] for n in range(LENGTH)))
+
+
+def with_owner(owner: UserId, id: MemoryId) -> MemoryId:
+    """An id that names its owner: two owners may hold one id."""
+    return MemoryId(f"{owner}{_BETWEEN}{id}")
+
+
+def split_owner(text: str) -> tuple[str | None, str]:
+    """The owner that an id names, if it names one, and the rest."""
+    owner, between, rest = text.rpartition(_BETWEEN)
+    return (owner if between else None), rest
+
+
+def parse(text: str) -> tuple[str | None, str]:
+    """The owner that an id names, if it names one, and the beginning of the id as stored."""
+    owner, rest = split_owner(text.strip())
+    return owner, normalise(rest)
+
+
+def canonical(text: str) -> str:
+    """An id or the beginning of one as stored, with its owner if it names one."""
+    owner, prefix = parse(text)
+    return prefix if owner is None else f"{owner}{_BETWEEN}{prefix}"

@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 import os
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from bearinmind.errors import MindError, SealBroken, VaultFailure, VaultKeyMissing
+from bearinmind.models import forks
 from bearinmind.protocols import Sealed, Secrets
 from bearinmind.types import MemoryId, UserId
 from bearinmind.vault.keys import FileKeys, Key, Keyring, KeySource
@@ -33,7 +33,7 @@ class SealingVault:
         self.made_key_at: FileKeys | None = None  #: where a key was made since the vault was opened
         self._is_first_use = is_first_use
         self._keys: Keyring | None = None
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
 
     def seal(self, owner: UserId, id: MemoryId, version: int, content: str) -> Sealed:
         """Encrypt a content for one version of one memory of one owner."""

@@ -7,6 +7,7 @@ up.
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import random
 import threading
@@ -19,6 +20,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from bearinmind.errors import MindError, ModelFailure, StoreFailure, WorkFailure
+from bearinmind.models import forks
 from bearinmind.protocols import Job, Work, WorkState
 from bearinmind.work.status import WorkDone
 
@@ -261,8 +263,9 @@ class Background:
         self._handlers = handlers
         self._clock = clock
         self._automatic = automatic
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._running: tuple[Worker, threading.Thread] | None = None
+        self._process = os.getpid()
 
     def worker(self, *kinds: str) -> Worker:
         """A worker for this store, for all kinds of jobs or for these."""
@@ -274,7 +277,8 @@ class Background:
         with self._lock:
             if not self._automatic:
                 return
-            if self._running is None:
+            if self._running is None or self._process != os.getpid():
+                self._process = os.getpid()  # the thread of a parent is not here
                 worker = self.worker()
                 thread = threading.Thread(
                     target=_watch, args=(worker,), name="bearinmind-worker", daemon=True
@@ -291,7 +295,7 @@ class Background:
         with self._lock:
             running, self._running = self._running, None
             self._automatic = False
-        if running is not None:
+        if running is not None and self._process == os.getpid():
             _stop(*running)
 
 

@@ -55,7 +55,7 @@ class _Otherwise(Mind):
     ) -> None:
         super().__init__(store, settings, **options)
         recall = self._parts.recall
-        self._parts = replace(self._parts, recall=replace(recall, following=following(recall)))
+        self._open_parts = replace(self._parts, recall=replace(recall, following=following(recall)))
 
 
 class Product:

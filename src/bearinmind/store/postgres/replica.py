@@ -8,7 +8,6 @@ much of the log has everything that was acknowledged before that question.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +22,7 @@ from psycopg import Connection
 from psycopg_pool import PoolTimeout
 
 from bearinmind.errors import StoreUnavailable
+from bearinmind.models import forks
 from bearinmind.store import database
 from bearinmind.store.postgres.connection_pool import Connections, is_lost, with_defaults
 from bearinmind.store.postgres.queries import StoreConnection
@@ -121,7 +121,7 @@ class Replica:
         self._staleness = staleness
         self._clock = clock
         self._samples: deque[Sample] = deque(maxlen=_REMEMBERED)
-        self._asking = threading.Lock()
+        self._asking = forks.Lock()
         # By connection, not by URL: one URL may name several standbys.
         self._known: WeakKeyDictionary[Connection[Any], float] = WeakKeyDictionary()
         self._wrote_at = -inf
@@ -210,7 +210,7 @@ class Replica:
         """Read the end of the primary's log, unless that is known recently enough."""
         if self._samples and self._samples[-1].asked_at >= needed_since:
             return
-        if self._clock() < self._silent_until or not self._asking.acquire(blocking=False):
+        if self._clock() < self._silent_until or not self._asking.acquire(0):
             return
         try:
             asked_at = self._clock()

@@ -6,7 +6,6 @@ Needs numpy, which is slow to import.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bearinmind.models import forks
 from bearinmind.protocols import DenseAnswer, Nearby
 from bearinmind.store import rows
 from bearinmind.store.half_precision import (
@@ -135,7 +135,7 @@ class Samples:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._held: dict[tuple[int, UserId], Sample] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
 
     def of(self, space: int, dimensions: int, owner: UserId, vectors: int) -> Sample:
         """A sample of the `vectors` vectors that an owner has in a space."""

@@ -9,12 +9,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bearinmind import errors
+from bearinmind.models import forks
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, load_statements
 from bearinmind.store.sqlite import schema
 from bearinmind.text.analysis import Entry
@@ -73,6 +74,7 @@ class SqliteFile:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """One write transaction. IMMEDIATE takes the write lock at once: it cannot fail later."""
         connection = self.connections.get()
+        self.connections.check_files()
         with translated(self.path):
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -87,6 +89,7 @@ class SqliteFile:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+        self.connections.check_files()  # before anything is acknowledged
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
         del owner
@@ -175,7 +178,8 @@ class Connections:
         self._create = create
         self._local = threading.local()
         self._all: weakref.WeakSet[_Held] = weakref.WeakSet()
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
+        self._opened: _Files | None = None  # what the connections of this process have open
         self.read_only = False
 
     def get(self) -> sqlite3.Connection:
@@ -204,11 +208,29 @@ class Connections:
             self._all.clear()
         self._local = threading.local()
 
+    def check_files(self) -> None:
+        """Make sure that the files that are open are those that others find.
+
+        Whoever removes or replaces one of them under a running process makes two stores of one:
+        what is written into either is lost to the other.
+        """
+        if self._opened is not None and _files(self._path) != self._opened:
+            raise errors.StoreReplaced(
+                f"a file of {str(self._path)!r} was removed or replaced while it was open"
+            )
+
     def _open(self) -> _Held:
-        with translated(self._path):
-            self._prepare_place()
-            held = _Held(self._connect())
         with self._lock:
+            if not self._all:  # SQLite itself removes the files beside a store that nobody has open
+                self._opened = None
+            self.check_files()
+            with translated(self._path):
+                self._prepare_place()
+                held = _Held(self._connect())
+            if self._opened is None and not self.read_only:
+                with translated(self._path):
+                    held.connection.execute("PRAGMA schema_version").fetchone()
+                self._opened = _files(self._path)
             self._all.add(held)
         return held
 
@@ -220,6 +242,9 @@ class Connections:
         if not self._create:
             raise errors.FileMissing(f"there is no store at {str(self._path)!r}")
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        # Nobody else reads it, wherever it lies; SQLite gives the files beside it the same mode.
+        with suppress(FileExistsError):
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     def _connect(self) -> sqlite3.Connection:
         """Open the file, waiting for others who are just creating or recovering it."""
@@ -276,6 +301,23 @@ class Connections:
             and not os.access(self._path.parent, os.W_OK)
             and not (log.exists() and log.stat().st_size)
         )
+
+
+_Files = tuple[tuple[int, int] | None, ...]  #: device and inode of each; None if it is not there
+
+
+def _files(path: Path) -> _Files:
+    """The store itself, its log, and the index of that, as they are found by their names."""
+    names = (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm"))
+    return tuple(map(_identity, names))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 @contextmanager

@@ -9,7 +9,6 @@ Needs numpy, which is slow to import.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bearinmind.models import forks
 from bearinmind.protocols import DenseAnswer, Nearby
 from bearinmind.store import rows
 from bearinmind.store.database import Database
@@ -148,7 +148,7 @@ class Matrix:
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
-        self.lock = threading.Lock()  #: held while it is extended
+        self.lock = forks.Lock()  #: held while it is extended
         self.last_seq = 0
         self.last_departure = 0
         self._type = _code_type(dimensions)
@@ -213,7 +213,7 @@ class VectorSearch:
         self._database = database
         self._held = _HeldVectors(database)
         self._remembered: dict[tuple[int, tuple[int, int], Filter], Positions] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
 
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
         direction = direction_of(query, space)
@@ -319,7 +319,7 @@ class _HeldVectors:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._matrices: dict[tuple[int, UserId], Matrix] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
 
     def view(self, space: int, dimensions: int, owner: UserId) -> View:
         """The vectors of an owner in a space, as they are in the file now."""

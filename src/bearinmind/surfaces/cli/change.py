@@ -195,7 +195,7 @@ def _update(
             # The rest of the provenance was read: nobody may change it in between.
             expected_version = before.version if expected_version is None else expected_version
         plain = _plain_versions(mind, before)
-        memory = mind.update(before.id, expected_version=expected_version, **changes)
+        memory = mind.update(id_, expected_version=expected_version, **changes)
         concealed = plain - _plain_versions(mind, before)
         if memory.sensitive and not before.sensitive:
             _note_sealing(run, mind, memory, flagged=bool(changes.get("sensitive")))
@@ -356,7 +356,8 @@ def _each(
     """Do something to each memory; all ids are known to exist before the first is touched."""
     done: list[Memory] = []
     failed: list[MindError] = []
-    for id_ in dict.fromkeys(find(text).id for text in ids):
+    known = {(memory.owner, memory.id): text for text in ids if (memory := find(text))}
+    for id_ in known.values():
         try:
             done.append(verb(id_))
         except MindError as exc:

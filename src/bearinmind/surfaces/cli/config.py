@@ -1,21 +1,60 @@
-"""The command that shows every setting."""
+"""The commands that show every setting, and set one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from bearinmind.config import Origin
+import typer
+
+from bearinmind.config import PREFIX, Configuration, Origin, with_setting
+from bearinmind.errors import InvalidInput
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, grid, styled
+from bearinmind.surfaces.lines import created
 from bearinmind.text.store_name import StoreName
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def config(run: Session) -> None:
+app = typer.Typer(invoke_without_command=True, help="Show every setting, or set one in the file.")
+
+
+@app.callback()
+def config(run: Session, ctx: typer.Context) -> None:
     """Show every setting and where its value came from."""
+    if ctx.invoked_subcommand is None:
+        _show(run)
+    elif run.as_json:
+        raise InvalidInput(
+            "--json stands before its command", hint=f"Write it after `{ctx.invoked_subcommand}`."
+        )
+
+
+@app.command("set")
+def set_(
+    run: Session,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Of a setting; `leg_weights.graph` of an entry.")
+    ],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="A list is separated by commas.")],
+) -> None:
+    """Set a setting in the configuration file; its comments stay."""
+    file = run.configuration.file
+    text = with_setting(file, name, value)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with created(str(file)) as write:
+        write(text.encode())
+    setting = name.partition(".")[0]
+    now = Configuration.load(file=file).origins
+    origin = next(each.origin for each in now if each.name == setting)
+    run.say({"file": file, "name": name, "origin": origin}, f"{name} is set in {file}")
+    if not origin.startswith("file"):
+        run.note(f"note: {PREFIX}{setting.upper()} of the environment is used in its place")
+
+
+def _show(run: Session) -> None:
     origins = run.configuration.origins
     file = run.configuration.file
     state = "" if file.exists() else " (not there)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,7 +89,7 @@ def curate(
     """
     if ctx.invoked_subcommand is not None:
         return
-    moment = options.filter_fields(since=since).get("created_from")
+    moment = options.past("--since", since, datetime.now(UTC))
     with run.reading({"memories": 0, "proposals": []}) as mind:
         look = mind.curation.review(propose=propose, since=moment, ask=ask)
         texts = mind.curation.memories(look.proposals)

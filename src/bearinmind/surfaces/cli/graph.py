@@ -81,7 +81,7 @@ def path(
     with run.existing(ConceptNotFound) as mind:
         answer = mind.graph.path(start, goal, longest=longest, **filters)
         ids = {id_ for step in answer.steps for id_ in step.memories[:1]}
-        memories = mind.graph.memories(ids, filters.get("as_of"))
+        memories = mind.graph.memories(ids, options.moment(filters, "as_of"))
         labels = mind.graph.labels({step.target for step in answer.steps})
     run.reply(
         {**codec.to_data(answer), "found": answer.is_found},
@@ -136,7 +136,7 @@ def show(
     """
     with run.existing(ConceptNotFound) as mind:
         card = mind.graph.concept(concept, limit=limit, **filters)
-        memories = mind.graph.memories(card.mentions, filters.get("as_of"))
+        memories = mind.graph.memories(card.mentions, options.moment(filters, "as_of"))
         labels = mind.graph.labels(graph_change.ends(card.relations))
     run.reply(_card_data(card, memories), lambda: [_concept_card(card, memories, labels)])
 

@@ -72,12 +72,16 @@ TABLE: dict[str, tuple[Row, ...]] = {
     ),
     "Upkeep": (
         Row("doctor", "doctor.doctor", "Look for problems, and say what to do about them."),
-        Row("config", "config.config", "Show every setting and where its value came from."),
+        Row("config", "config.app", "Show every setting, or set one in the file."),
         Row("curate", "curate.app", "Find duplicates, contradictions and what is out of date."),
         Row(
             "export", "move.export_memories", "Write every memory, version and link as JSON Lines."
         ),
-        Row("import", "move.import_memories", "Add memories and links from JSON Lines."),
+        Row(
+            "import",
+            "move.import_memories",
+            "Add memories from other programs, notes and exports.",
+        ),
         Row(
             "migrate-store",
             "move.migrate_store",

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from bearinmind import codec
+from bearinmind.app import Mind
+from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import Access, open_existing_target, open_source, open_target
 from bearinmind.store.migrate_store import Compared, Preview, open_move
 from bearinmind.store.migrate_store import preview as look_at
@@ -15,13 +20,14 @@ from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
 from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
-from bearinmind.surfaces.lines import STANDARD, created, numbered, opened
-from bearinmind.text.store_name import StoreName, store_name
+from bearinmind.surfaces.foreign import NAMES, OWN, FilesImport, FilesImported
+from bearinmind.surfaces.lines import STANDARD, created
+from bearinmind.text.store_name import StoreFile, StoreName, store_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from bearinmind.surfaces.transfer import Exported, Imported
+    from bearinmind.surfaces.transfer import Exported
 
 
 def export_memories(
@@ -45,25 +51,58 @@ def export_memories(
 
 def import_memories(
     run: Session,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSON Lines: an export, or any with `content`.")
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE", help="Exports, databases and folders of notes; `-` reads our own lines."
+        ),
     ],
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", help=f"What they are, if that is not seen: {', '.join(NAMES)}."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be added, and add nothing.")
+    ] = False,
     wait: options.Wait = False,
 ) -> None:
-    """Add memories and links from JSON Lines."""
-    with opened(file) as stream, run.open() as mind:
+    """Add memories from other programs, notes and exports.
+
+    The format of each file is recognised by its content. What is there already is left alone.
+    """
+    if from_ is not None and from_ not in NAMES:
+        raise InvalidInput(f"{from_!r} is no format", hint=f"Use one of {', '.join(NAMES)}.")
+    with ExitStack() as closing:
+        mind = closing.enter_context(_preview_store(run) if dry_run else run.open())
         with counting("importing") as advance:
-            importing = transfer.Import(
-                mind, most_problems=None if run.as_json else SHOWN_PROBLEMS, advance=advance
+            importing = FilesImport(
+                mind,
+                dry_run=dry_run,
+                most_problems=None if run.as_json else SHOWN_PROBLEMS,
+                advance=advance,
             )
-            done = importing(numbered(stream))
+            done = importing(files, from_)
         run.note_new_key(mind.secrets.vault)
-        if wait:
+        if wait and not dry_run:
             run.wait_for_work(mind)
-    if done.stored and not wait:
+    if done.imported.stored and not wait and not dry_run:
         run.start_worker()
-    run.say(done, _summary(done))
-    run.end_import(done.problems, done.bad)
+    run.reply(_as_data(done), lambda: _imported_lines(done))
+    run.end_import(done.imported.problems, done.imported.bad)
+
+
+@contextmanager
+def _preview_store(run: Session) -> Iterator[Mind]:
+    """The store, or an empty one elsewhere while there is none: a preview makes nothing."""
+    mind = run.find()
+    if mind is not None:
+        with mind:
+            yield mind
+        return
+    with TemporaryDirectory() as folder:
+        place = StoreFile(Path(folder) / "preview.db")
+        with Mind.build(run.settings.model_copy(update={"store": place})) as empty:
+            yield empty
 
 
 def _reply_exported(run: Session, file: str, done: Exported) -> None:
@@ -77,16 +116,49 @@ def _reply_exported(run: Session, file: str, done: Exported) -> None:
         run.note(f"note: {left_out} shared with you {are} not in it")
 
 
-def _summary(done: Imported) -> str:
+def _as_data(done: FilesImported) -> dict[str, object]:
+    """The answer for a machine: the counts of an import, and what is known of its files."""
+    data: dict[str, object] = codec.to_data(done)
+    counts = data.pop("imported")
+    return {**counts, **data} if isinstance(counts, dict) else data
+
+
+def _imported_lines(done: FilesImported) -> Iterator[RenderableType]:
+    """What was added or would be, and what was left out."""
+    for file, name in done.formats.items():
+        if name != OWN:
+            yield styled(f"{file}: {name}", QUIET)
+    preview = "Preview: " if done.dry_run else ""
+    yield styled(f"{preview}{_summary(done)}")
+    for kind, count in done.imported.secrets.items():
+        yield styled(f"secrets: {kind} in {count:,}", QUIET)
+    for name, count in done.dropped.items():
+        yield styled(f"not kept: {name} of {many(count, 'record')}, too long or too many", QUIET)
+    for skip in done.skipped[:SHOWN_PROBLEMS]:
+        yield styled(f"skipped: {skip.file} line {skip.line}: {skip.message}", QUIET)
+    if len(done.skipped) > SHOWN_PROBLEMS:
+        yield styled(f"and {len(done.skipped) - SHOWN_PROBLEMS:,} more; --json lists them", QUIET)
+    if done.proposed and not done.dry_run:
+        yield styled("`bearinmind curate inbox` shows what is proposed.", QUIET)
+
+
+def _summary(done: FilesImported) -> str:
+    counts = done.imported
     parts = [
-        f"{memory_count(done.stored)} stored",
-        f"{memory_count(done.known)} known already",
-        f"{many(done.links_stored, 'link')} added",
-        f"{many(done.links_known, 'link')} known already",
+        f"{memory_count(counts.stored)} stored",
+        f"{memory_count(counts.known)} known already",
+        f"{many(counts.links_stored, 'link')} added",
+        f"{many(counts.links_known, 'link')} known already",
     ]
-    if done.sensitive:
-        parts[0] += f" ({done.sensitive:,} of them sensitive)"
-    bad = [f"{many(done.bad, 'bad line')} skipped"] if done.bad else []
+    if counts.sensitive:
+        parts[0] += f" ({counts.sensitive:,} of them sensitive)"
+    if done.split:
+        parts.append(f"{many(done.split, 'long record')} split")
+    if done.proposed:
+        parts.append(f"{many(done.proposed, 'lesson')} proposed")
+    if done.skipped:
+        parts.append(f"{len(done.skipped):,} skipped")
+    bad = [f"{many(counts.bad, 'bad line')} skipped"] if counts.bad else []
     return ", ".join(parts + bad)
 
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, cast, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_type_hints
 
 import typer
 
@@ -96,7 +96,9 @@ Since = Annotated[
     str | None, typer.Option("--since", help="Only made since this time: 2026-11-15, 12h, 3d, 2w.")
 ]
 Until = Annotated[str | None, typer.Option("--until", help="Only made before this time.")]
-AsOf = Annotated[str | None, typer.Option("--as-of", help="What was known at this time.")]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", help="What was known then: 2026-11-15, 3d, yesterday.")
+]
 OfSession = Annotated[str | None, typer.Option("--session", help="Only of this session.")]
 OfProject = Annotated[str | None, typer.Option("--project", help="Only of this project.")]
 OfAgent = Annotated[str | None, typer.Option("--agent", help="Only of this agent.")]
@@ -145,6 +147,12 @@ def draft_fields(
         "valid_to": time("--valid-to", valid_to),
     }
     return cast("DraftFields", without_none(fields))
+
+
+def moment(fields: FilterFields, name: Literal["as_of", "created_from"]) -> datetime | None:
+    """A moment of some fields, as `filter_fields` made it."""
+    value = fields.get(name)
+    return value if isinstance(value, datetime) else None
 
 
 def filter_fields(

@@ -96,7 +96,7 @@ def list_memories(
             newest_first=not oldest_first,
             **chosen,
         )
-        answer = ListAnswer.of(mind, page, limit, chosen.get("as_of"))
+        answer = ListAnswer.of(mind, page, limit, options.moment(chosen, "as_of"))
     run.reply_rows(
         answer,
         answer.memories,

@@ -88,6 +88,12 @@ def recall(
     budget: Annotated[
         int | None, typer.Option("--budget", help="Most bytes of memories to give back.")
     ] = None,
+    min_probability: Annotated[
+        float | None,
+        typer.Option(
+            "--min-probability", help="Only hits that are at least this probable: 0 to 1."
+        ),
+    ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Show weak guesses too, as hits like the others.")
     ] = False,
@@ -108,6 +114,7 @@ def recall(
         "expanded": options.words(expand),
         "budget_bytes": budget,
         "group": group_by,
+        "min_probability": min_probability,
         "all": every or None,
     }
     fields = cast("QueryFields", {**filters, **options.without_none(query_options)})

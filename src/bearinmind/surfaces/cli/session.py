@@ -168,7 +168,8 @@ class Session:
         if not self.as_json:
             shown = problems[:SHOWN_PROBLEMS]
             for problem in shown:
-                self.note(f"line {problem.line}: {problem.code}: {problem.message}")
+                file = f"{name} " if (name := getattr(problem, "file", "")) else ""
+                self.note(f"{file}line {problem.line}: {problem.code}: {problem.message}")
             if bad > len(shown):
                 self.note(f"and {bad - len(shown):,} more; --json lists all of them")
         raise typer.Exit(_INVALID_INPUT)

@@ -196,7 +196,7 @@ class SecretVerbs(Group[Way]):
     @verb
     def reveal(self, id: str, *, version: int | None = None) -> Steps[str]:
         """The text of a sensitive memory; each call is written to the audit log."""
-        return self._calls.part("content", "secrets.reveal", id=ids.normalise(id), version=version)
+        return self._calls.part("content", "secrets.reveal", id=ids.canonical(id), version=version)
 
 
 def _trust(trust: Trust | str) -> Trust:

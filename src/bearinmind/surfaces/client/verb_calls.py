@@ -204,7 +204,7 @@ def call_of(verb: Verb, request: Request) -> Call:
         path=API + path,
         query=_query(fields) if in_query else (),
         body=body,
-        headers=headers if body is None else headers | JSON,
+        headers=headers | JSON if body is not None or verb.method == "POST" else headers,
         repeatable=verb.access is Access.READ or verb.method in _REPEATABLE or bool(headers),
     )
 

@@ -88,7 +88,7 @@ class ServerVerbs(Group[Way]):
             "store",
             **_checked(fields),
             content=content,
-            supersedes=[*map(ids.normalise, supersedes)],
+            supersedes=[*map(ids.canonical, supersedes)],
             wait=wait,
             idempotency_key=idempotency_key,
         )
@@ -114,7 +114,7 @@ class ServerVerbs(Group[Way]):
     ) -> Steps[Memory]:
         """Change a memory; with an expected version the change is safe to be sent again."""
         row = BY_NAME["update"]
-        named = {"id": ids.normalise(id), "expected_version": expected_version}
+        named = {"id": ids.canonical(id), "expected_version": expected_version}
         request = request_of(row, _checked(changes) | named)
         settled = yield from self._calls.settle(row, request)
         if settled.doubtful and isinstance(settled.error, errors.VersionConflict):
@@ -128,7 +128,7 @@ class ServerVerbs(Group[Way]):
     def delete(self, id: str, *, expected_version: int | None = None) -> Steps[Memory]:
         """Hide a memory from recall; it can be restored."""
         row = BY_NAME["delete"]
-        named = {"id": ids.normalise(id), "expected_version": expected_version}
+        named = {"id": ids.canonical(id), "expected_version": expected_version}
         settled = yield from self._calls.settle(row, request_of(row, named))
         if settled.doubtful and isinstance(settled.error, _MAY_BE_DELETED):
             present = yield from self._memory(id)
@@ -140,12 +140,14 @@ class ServerVerbs(Group[Way]):
     @verb
     def restore(self, id: str) -> Steps[Memory]:
         """Bring a deleted memory back."""
-        return self._calls.answer("restore", id=ids.normalise(id))
+        return self._calls.answer("restore", id=ids.canonical(id))
 
     @verb
-    def link(self, source: str, kind: LinkKind | str, target: str) -> Steps[Link]:
-        """Link two memories, read "source KIND target"."""
-        return self._calls.answer("link", **_ends(source, kind, target))
+    def link(
+        self, source: str, kind: LinkKind | str, target: str, *, trust: str = Trust.USER
+    ) -> Steps[Link]:
+        """Link two memories, read "source KIND target", as a person or with another trust."""
+        return self._calls.answer("link", trust=trust, **_ends(source, kind, target))
 
     @verb
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Steps[Link]:
@@ -160,9 +162,9 @@ class ServerVerbs(Group[Way]):
         others = [other] if isinstance(other, str) else other
         return self._calls.answer(
             "resolve",
-            id=ids.normalise(id),
+            id=ids.canonical(id),
             resolution=choose(Resolution, resolution, errors.InvalidLink),
-            other=[*map(ids.normalise, others)],
+            other=[*map(ids.canonical, others)],
             trust=choose(Trust, trust, errors.InvalidProvenance),
         )
 
@@ -185,7 +187,7 @@ class ServerVerbs(Group[Way]):
     @verb
     def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> Steps[WhyNot]:
         """Why a memory is not in the answer to a query, and what would have let it in."""
-        return self._calls.answer("why_not", **_checked(fields), query=text, id=ids.normalise(id))
+        return self._calls.answer("why_not", **_checked(fields), query=text, id=ids.canonical(id))
 
     @verb
     def get(self, id: str) -> Steps[Memory]:
@@ -195,13 +197,13 @@ class ServerVerbs(Group[Way]):
     @verb
     def versions(self, id: str) -> Steps[Sequence[Memory]]:
         """Every version of a memory, oldest first; of another's memory the present one alone."""
-        answer = yield from self._calls.answer("get", id=ids.normalise(id))
+        answer = yield from self._calls.answer("get", id=ids.canonical(id))
         return *answer.earlier, answer.memory
 
     @verb
     def links(self, id: str) -> Steps[Sequence[Link]]:
         """The links that begin or end at a memory."""
-        return self._calls.part("links", "get", id=ids.normalise(id))
+        return self._calls.part("links", "get", id=ids.canonical(id))
 
     @verb
     def list(
@@ -244,7 +246,7 @@ class ServerVerbs(Group[Way]):
     @verb
     def why(self, id: str) -> Steps[Why]:
         """What led to a memory."""
-        answer = yield from self._calls.answer("why", id=ids.normalise(id))
+        answer = yield from self._calls.answer("why", id=ids.canonical(id))
         return Why(**_same_fields(Why, answer))
 
     @verb
@@ -257,7 +259,7 @@ class ServerVerbs(Group[Way]):
         **fields: Unpack[ListFields],
     ) -> Steps[Timeline]:
         """What was remembered before and after a memory or a moment."""
-        place = ids.normalise(around) if isinstance(around, str) else around.isoformat()
+        place = ids.canonical(around) if isinstance(around, str) else around.isoformat()
         answer = yield from self._calls.answer(
             "timeline", **_checked(fields), around=place, before=before, after=after
         )
@@ -280,13 +282,13 @@ class ServerVerbs(Group[Way]):
     def share(self, id: str, reader: str, right: Right | str = Right.READ) -> Steps[Share]:
         """Let another user see a memory, or change it."""
         return self._calls.answer(
-            "share", id=ids.normalise(id), reader=check_user(reader), right=_right(right)
+            "share", id=ids.canonical(id), reader=check_user(reader), right=_right(right)
         )
 
     @verb
     def unshare(self, id: str, reader: str) -> Steps[Share]:
         """End the share of a memory."""
-        return self._calls.answer("unshare", id=ids.normalise(id), reader=check_user(reader))
+        return self._calls.answer("unshare", id=ids.canonical(id), reader=check_user(reader))
 
     @verb
     def share_tag(self, tag: str, reader: str, right: Right | str = Right.READ) -> Steps[Share]:
@@ -378,7 +380,7 @@ class ServerVerbs(Group[Way]):
     # ---- shared by the verbs -------------------------------------------------------------------
 
     def _memory(self, id: str) -> Steps[Memory]:
-        return self._calls.part("memory", "get", id=ids.normalise(id))
+        return self._calls.part("memory", "get", id=ids.canonical(id))
 
     def _page(self, **fields: Any) -> Steps[ListPage]:  # noqa: ANN401  those of `page`
         answer = yield from self._calls.answer("list", **_checked(fields))
@@ -401,9 +403,9 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _ends(source: str, kind: LinkKind | str, target: str) -> dict[str, object]:
     return {
-        "source": ids.normalise(source),
+        "source": ids.canonical(source),
         "kind": choose(LinkKind, kind, errors.InvalidLink),
-        "target": ids.normalise(target),
+        "target": ids.canonical(target),
     }
 
 

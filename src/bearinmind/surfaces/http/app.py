@@ -101,7 +101,6 @@ class Ready:
 
     status: Literal["ready"] = "ready"
     degraded: tuple[str, ...]  #: what recall goes without, in words; mostly empty
-    waiting: int  #: jobs of background work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +159,8 @@ def _readiness(mind: Mind) -> Ready:
     if status.meaning_off:
         degraded.append("recall goes without meaning: the store cannot keep vectors")
     if status.dead:
-        degraded.append(f"{status.dead:,} jobs of background work were given up")
-    return Ready(degraded=tuple(degraded), waiting=status.waiting)
+        degraded.append("some jobs of background work were given up")
+    return Ready(degraded=tuple(degraded))
 
 
 def _add_metadata(app: FastAPI, settings: Settings) -> None:

@@ -14,6 +14,7 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, MindError, NotAllowed, NotAuthenticated
 from bearinmind.models.outbound_http import is_loopback
+from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.telemetry import Metrics
@@ -143,6 +144,9 @@ def challenge(base: str, *, sent: bool) -> str:
 # ---- under which name it is asked for ----------------------------------------------------------
 
 
+_USUAL_PORTS = (80, 443)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
     """The names under which a server may be asked for.
@@ -152,12 +156,14 @@ class Names:
     """
 
     allowed: frozenset[str]  #: empty: any
+    url: str = ""  #: where it is to be reached, if that is set
 
     @classmethod
     def of(cls, settings: Settings) -> Names:
         """The names that the settings allow."""
+        url = settings.server_url or ""
         if _ANY in settings.server_hosts:
-            return cls(allowed=frozenset())
+            return cls(allowed=frozenset(), url=url)
         said = {name.casefold() for name in settings.server_hosts}
         if settings.server_url:
             said.add(_host_of(settings.server_url))
@@ -165,7 +171,7 @@ class Names:
             said |= _LOOPBACK_NAMES | {settings.server_host.casefold()}
         elif said:
             said.add(settings.server_host.casefold())
-        return cls(allowed=frozenset(said))
+        return cls(allowed=frozenset(said), url=url)
 
     def check(self, host: str | None, origin: str | None) -> None:
         """Refuse a request that came by another name, or from a page of somebody else."""
@@ -175,11 +181,23 @@ class Names:
                 f"the server is not to be asked for as {(host or '')[:100]!r}",
                 hint="Add the name to the `server_hosts` setting.",
             )
-        if origin is not None and _host_of(origin) not in (self.allowed or {asked}):
+        # Another port is another origin: what listens there is somebody else's.
+        own = {_place_of(f"//{host}"), _place_of(self.url)} - {""}
+        if origin is not None and _place_of(origin) not in own:
             raise NotAllowed(
-                f"pages of {origin[:100]!r} may not ask this server",
-                hint="Add its host to the `server_hosts` setting if they are yours.",
+                f"pages of {masked(origin)[:100]!r} may not ask this server",
+                hint="Only its own page may: open that at the address that `server_url` sets.",
             )
+
+
+def _place_of(url: str) -> str:
+    """The host and the port of an address; the usual ports are left out."""
+    try:
+        parts = urlsplit(url)
+        port = "" if parts.port in (None, *_USUAL_PORTS) else f":{parts.port}"
+    except ValueError:  # no number, or brackets that enclose no address
+        return ""
+    return f"{parts.hostname.casefold()}{port}" if parts.hostname else ""
 
 
 def _host_of(url: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from time import monotonic
 from typing import TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -13,6 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from bearinmind.errors import RequestTooLarge, ServerOverloaded, TimedOut
 
 Result = TypeVar("Result")
+
+_LOOK = 0.2  # seconds after which a thread that waits looks whether it is to end
 
 
 class Pool:
@@ -26,7 +30,10 @@ class Pool:
         self.threads = threads
         self.running = 0  #: requests in hand, those that wait included
         self._most = threads + queue
+        self._running_of: Counter[str] = Counter()
+        self._most_of_one = max(1, (threads + queue) // 2)
         self._seconds = seconds
+        self._closing = False
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     @property
@@ -48,8 +55,13 @@ class Pool:
                 raise
             raise _timed_out(seconds, never_begun=begun.cancel()) from None
 
-    def begin(self, job: Callable[[], Result]) -> Future[Result]:
-        """Have a thread do something, and wait for nothing."""
+    def begin(self, job: Callable[[], Result], *, user: str | None = None) -> Future[Result]:
+        """Have a thread do something, and wait for nothing; a user has half of the places."""
+        if user is not None and self._running_of[user] >= self._most_of_one:
+            raise ServerOverloaded(
+                f"{self._running_of[user]:,} requests of {user} are in hand, as many as may be",
+                hint="Wait for them to end.",
+            )
         if self.running >= self._most:
             raise ServerOverloaded(f"{self.running:,} requests are in hand, as many as may be")
         loop = asyncio.get_running_loop()
@@ -59,14 +71,30 @@ class Pool:
         except RuntimeError:  # it is being closed
             self.running -= 1
             raise ServerOverloaded("the server is about to stop") from None
-        begun.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave))
+        if user is not None:
+            self._running_of[user] += 1
+        begun.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave, user))
         return begun
 
-    def _leave(self) -> None:
+    def _leave(self, user: str | None) -> None:
         self.running -= 1
+        if user is not None:
+            self._running_of[user] -= 1
+
+    def wait_for(self, awaited: Future[Result], seconds: float) -> Result:
+        """What the loop answers to a thread of this pool; no thread waits on when it is closed."""
+        until = monotonic() + seconds
+        while True:
+            try:
+                return awaited.result(_LOOK)
+            except TimeoutError:
+                if awaited.done() or self._closing or monotonic() > until:
+                    awaited.cancel()
+                    raise
 
     def close(self) -> None:
-        """Finish what was begun."""
+        """Finish what was begun, except for what waits for a client."""
+        self._closing = True
         self._executor.shutdown(wait=True)
 
 

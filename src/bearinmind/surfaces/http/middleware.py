@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bearinmind.errors import AddressTooLong, NotAllowed
+from bearinmind.errors import AddressTooLong, NotAllowed, WrongMediaType
 from bearinmind.remember.secrets import find
 from bearinmind.surfaces.http import logs, responses
 from bearinmind.surfaces.http.auth import Names
@@ -34,6 +34,12 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+
+
+#: Every other kind, and every other method, makes a browser ask the server first.
+_SENT_BY_ANY_PAGE = frozenset(
+    {"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +112,23 @@ class _Exchange:
             return responses.problem(AddressTooLong(said), self._id)
         try:
             self._around.names.check(self._headers.get("Host"), self._headers.get("Origin"))
-        except NotAllowed as exc:
+            self._check_media()
+        except (NotAllowed, WrongMediaType) as exc:
             return responses.problem(exc, self._id)
         return None
+
+    def _check_media(self) -> None:
+        """Refuse a change that any page could send without asking: a form's, or an empty one.
+
+        No page can send a key that it does not have.
+        """
+        declared = self._headers.get("Content-Type", "").partition(";")[0].strip().casefold()
+        keyless = "Authorization" not in self._headers
+        if self._method == "POST" and keyless and declared in _SENT_BY_ANY_PAGE:
+            raise WrongMediaType(
+                f"a POST {'has no content type' if not declared else f'is said to be {declared}'}",
+                hint="Send `Content-Type: application/json`, also where there is no body.",
+            )
 
     async def _tell(self, message: Message) -> None:
         """Send a part of the answer on, with what belongs to every answer."""

@@ -28,7 +28,6 @@ from bearinmind.surfaces.http import auth, responses
 from bearinmind.surfaces.http.app import build
 
 LONGEST_HEAD = 65_536  # bytes of a request line and headers
-HEAD_SECONDS = 30.0  # for the first head of a connection
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG = 2_048
@@ -42,15 +41,56 @@ class BoundedProtocol(HttpToolsProtocol):
     _head_bytes = 0
     _late: asyncio.TimerHandle | None = None
 
+    _unread: asyncio.TimerHandle | None = None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
         super().connection_made(transport)
-        self._late = self.loop.call_later(HEAD_SECONDS, transport.close)
+        self._wait_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._arrived()
+        self._read()
         super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the rest of this head: every one of a connection has its time."""
+        super().on_message_begin()
+        if self._late is None:
+            self._wait_for_head()
+
+    def _wait_for_head(self) -> None:
+        self._late = self.loop.call_later(self._seconds, self._end_if_idle)
+
+    def _end_if_idle(self) -> None:
+        """End a connection whose head is late, once the answer before it is sent."""
+        self._late = None
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._wait_for_head()
+        else:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Give a client who does not read so long to go on, and no longer."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Wait no more: the client reads."""
+        self._read()
+        super().resume_writing()
+
+    def _read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    @property
+    def _seconds(self) -> float:
+        """How long a client may take for a head, and for reading a part of an answer."""
+        assert isinstance(self.config, _Config)  # noqa: S101  `Server` makes no other
+        return self.config.client_seconds
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless this head is too long by now."""
@@ -92,6 +132,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self._late = None
 
 
+class _Config(uvicorn.Config):
+    """The configuration of uvicorn, with how long clients may take."""
+
+    client_seconds = 30.0
+
+
 class Server(uvicorn.Server):
     """A server that was made but does not run yet.
 
@@ -104,20 +150,20 @@ class Server(uvicorn.Server):
         self._idle_exit = idle_exit  # seconds without a request after which it ends by itself
         self._asked = 0  # requests so far
         self._idle_since = monotonic()
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http=BoundedProtocol,
-                ws="none",
-                lifespan="on",
-                log_config=None,  # `logs.set_up` configures it
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,  # any client could send them
-                timeout_keep_alive=_KEPT,
-                timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
-            )
+        config = _Config(
+            app,
+            http=BoundedProtocol,
+            ws="none",
+            lifespan="on",
+            log_config=None,  # `logs.set_up` configures it
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # any client could send them
+            timeout_keep_alive=_KEPT,
+            timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
         )
+        config.client_seconds = settings.request_seconds
+        super().__init__(config)
 
     @property
     def url(self) -> str:

@@ -26,6 +26,7 @@ from bearinmind.errors import InvalidRecord, MindError
 from bearinmind.surfaces import lines, transfer
 from bearinmind.surfaces.http import logs, openapi, responses
 from bearinmind.surfaces.http.auth import Service
+from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.routes import ROOT, check_media
 from bearinmind.types import Access
 
@@ -63,7 +64,7 @@ async def _import(service: Service, request: Request) -> Response:
     """Add memories and links from the lines of the body, and tell how far that is."""
     app = await service.pool.run(partial(service.admit, request, Access.WRITE))
     check_media(request.headers, LINES, "Send one JSON object a line")
-    arriving = _Arriving(request, service.settings.request_seconds)
+    arriving = _Arriving(request, service.streams, service.settings.request_seconds)
     progress = _Progress()
     caller: Caller = request.state.caller
 
@@ -71,7 +72,7 @@ async def _import(service: Service, request: Request) -> Response:
         service.authenticator.count_writes(caller, records)
         progress.advance(records)
 
-    done = service.streams.begin(partial(_take_in, app, arriving, advance))
+    done = service.streams.begin(partial(_take_in, app, arriving, advance), user=caller.user)
     return _Flowing(_told(done, progress, request.state.request_id))
 
 
@@ -150,8 +151,9 @@ class _Progress:
 class _Arriving(io.RawIOBase):
     """The body of a request as a file, which a thread reads while the loop receives it."""
 
-    def __init__(self, request: Request, seconds: float) -> None:
+    def __init__(self, request: Request, pool: Pool, seconds: float) -> None:
         super().__init__()
+        self._pool = pool
         self._parts = request.stream()
         self._seconds = seconds
         self._loop = asyncio.get_running_loop()
@@ -165,7 +167,10 @@ class _Arriving(io.RawIOBase):
         """Wait for more of the body."""
         if not self._rest:
             asked = asyncio.run_coroutine_threadsafe(self._next(), self._loop)
-            self._rest = asked.result()
+            try:
+                self._rest = self._pool.wait_for(asked, 2 * self._seconds)
+            except TimeoutError:
+                raise OSError("it stopped arriving") from None
         size = min(len(place), len(self._rest))
         place[:size] = self._rest[:size]
         self._rest = self._rest[size:]
@@ -189,8 +194,9 @@ class _Arriving(io.RawIOBase):
 async def _export(service: Service, request: Request) -> Response:
     """Write every memory, version and link as lines."""
     app = await service.pool.run(partial(service.admit, request, Access.READ))
-    leaving = _Leaving()
-    service.streams.begin(partial(_give_out, app, leaving))
+    leaving = _Leaving(service.streams, service.settings.request_seconds)
+    caller: Caller = request.state.caller
+    service.streams.begin(partial(_give_out, app, leaving), user=caller.user)
     return StreamingResponse(leaving.parts(), media_type=LINES)
 
 
@@ -213,7 +219,9 @@ class _ClientLeft(Exception):
 class _Leaving:
     """An answer that a thread writes while the loop sends it, a few parts behind."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: Pool, seconds: float) -> None:
+        self._pool = pool
+        self._seconds = seconds  # for a client to read a part
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[bytes | BaseException | None] = asyncio.Queue(_PARTS)
         self._gathered = bytearray()
@@ -239,7 +247,12 @@ class _Leaving:
     def _put(self, item: bytes | BaseException | None) -> None:
         if self._left:
             raise _ClientLeft
-        asyncio.run_coroutine_threadsafe(self._queue.put(item), self._loop).result()
+        put = asyncio.run_coroutine_threadsafe(self._queue.put(item), self._loop)
+        try:
+            # The connection of a client who does not read is ended before.
+            self._pool.wait_for(put, 2 * self._seconds)
+        except TimeoutError:
+            raise _ClientLeft from None
 
     async def parts(self) -> AsyncIterator[bytes]:
         """The parts as they come."""

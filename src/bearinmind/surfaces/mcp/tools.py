@@ -243,8 +243,10 @@ def _of_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[s
 
     A tool decides for an agent, whatever it says. A link that is made by hand is a person's word.
     """
-    if verb.name in ("resolve", "curation.apply", "curation.dismiss"):
-        return {**arguments, "trust": Trust.AGENT}
+    if verb.name in ("resolve", "link", "curation.apply", "curation.dismiss"):
+        arguments = {**arguments, "trust": Trust.AGENT}
+    elif verb.name == "update":
+        arguments = {"trust": Trust.AGENT, **arguments}
     if verb.name == "link" and arguments.get("kind") == LinkKind.OUTDATES:
         raise InvalidLink(
             "an agent does not link with outdates", hint="Call memory_resolve: newer, other."

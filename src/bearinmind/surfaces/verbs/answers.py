@@ -117,16 +117,20 @@ class ListAnswer:
 
     @classmethod
     def of(
-        cls, mind: Mind, page: Sequence[Memory], limit: int, as_of: datetime | None = None
+        cls, mind: Mind, page: Sequence[Memory], limit: int, as_of: datetime | str | None = None
     ) -> Self:
         """The first `limit` memories; one more says that there is another page."""
         shown = tuple(page[:limit])
+        last = shown[-1:] and (shown[-1].created_at, shown[-1].id)
+        shown += tuple(x for x in page[limit:] if (x.created_at, x.id) == last)
         return cls(
             memories=shown,
             states=mind.states(shown),
             outdated=mind.outdated(shown, as_of),
             as_data=as_data(mind.scope.user, shown),
-            next=write_cursor(shown[-1].created_at, shown[-1].id) if len(page) > limit else None,
+            next=write_cursor(shown[-1].created_at, shown[-1].id)
+            if len(page) > len(shown)
+            else None,
         )
 
 

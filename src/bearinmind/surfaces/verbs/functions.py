@@ -11,6 +11,7 @@ from bearinmind.surfaces import times
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.trace import WhyNot
+from bearinmind.types import Link
 
 # ---- memories ------------------------------------------------------------------------------------
 
@@ -68,6 +69,11 @@ def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
     """What a sensitive memory says."""
     content = mind.secrets.reveal(request.id, version=request.version)
     return a.SecretAnswer(id=mind.get(request.id).id, content=content)
+
+
+def link(mind: Mind, request: r.NewLinkRequest) -> Link:
+    """Link two memories."""
+    return mind.link(request.source, request.kind, request.target, trust=request.trust)
 
 
 # ---- shares --------------------------------------------------------------------------------------

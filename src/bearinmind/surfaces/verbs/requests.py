@@ -51,7 +51,7 @@ _NO_COMMA = r"[^,\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _TAG = _described(
     minLength=1, maxLength=TAG_LIMIT, pattern=rf"^{_NO_COMMA}*[^,\s\x00-\x1f\x7f]{_NO_COMMA}*$"
 )
-_ID = _described(maxLength=40, pattern=r"^(-*[0-9a-tv-zA-TV-Z]){1,12}-*$")
+_ID = _described(maxLength=105, pattern=r"^([A-Za-z0-9._@-]+:)?(-*[0-9a-tv-zA-TV-Z]){1,12}-*$")
 _USER = _described(pattern=r"^[._@-]*[A-Za-z0-9][A-Za-z0-9._@-]*$")
 
 Text = Annotated[str, Field(max_length=100_000)]
@@ -86,7 +86,10 @@ Importance = Annotated[float, Field(json_schema_extra=_described(minimum=0, maxi
 Id = Annotated[
     str,
     Field(
-        min_length=1, max_length=40, description="An id, or its beginning.", json_schema_extra=_ID
+        min_length=1,
+        max_length=105,
+        description="An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`.",
+        json_schema_extra=_ID,
     ),
 ]
 User = Annotated[
@@ -208,6 +211,9 @@ class QueryRequest(FilterRequest):
     group: Group | None = Field(
         None, description="`off` gives every state of a thing as a hit of its own."
     )
+    min_probability: float | None = Field(
+        None, ge=0, le=1, description="The least probability of a hit, in place of the usual one."
+    )
     all: bool | None = Field(None, description="Also hits that are unlikely to answer.")
 
 
@@ -255,6 +261,9 @@ class UpdateRequest(DeleteRequest):
     valid_from: Moment | None = None
     valid_to: Moment | None = None
     always_valid: bool = False
+    trust: Trust | None = Field(
+        None, description="Whose the change is; a lower trust changes no more trusted content."
+    )
 
 
 class LinkRequest(Request):
@@ -263,6 +272,14 @@ class LinkRequest(Request):
     source: Id
     kind: LinkKind
     target: Id
+
+
+class NewLinkRequest(LinkRequest):
+    """Two memories, what one is to the other, and who says so."""
+
+    trust: Trust = Field(
+        Trust.AGENT, description="Who decides: `user` for a person, else an agent."
+    )
 
 
 class ResolveRequest(OneRequest):

@@ -194,8 +194,7 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="link",
         says="Link two memories.",
-        takes=r.LinkRequest,
-        gives=Link,
+        function=f.link,
         path="/links",
         command="link",
         status=HTTPStatus.CREATED,

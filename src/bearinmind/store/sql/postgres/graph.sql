@@ -58,8 +58,8 @@ WHERE owner = :owner AND number = :job AND kind = 'extract' AND target = :target
 INSERT INTO concepts AS c (owner, number, name, label, kind)
 VALUES (:owner, :number, :name, :label, :kind)
 ON CONFLICT (owner, name) DO UPDATE SET kind = excluded.kind
-WHERE CASE excluded.kind WHEN 'topic' THEN 0 WHEN 'name' THEN 1 ELSE 2 END
-> CASE c.kind WHEN 'topic' THEN 0 WHEN 'name' THEN 1 ELSE 2 END;
+WHERE CASE WHEN excluded.kind = 'topic' THEN 0 WHEN excluded.kind = 'name' THEN 1 ELSE 2 END
+> CASE WHEN c.kind = 'topic' THEN 0 WHEN c.kind = 'name' THEN 1 ELSE 2 END;
 
 -- concept_numbers: the numbers of these names, each for itself
 SELECT name, number FROM concepts WHERE owner = :owner AND name = ANY(:names::text []);

@@ -24,6 +24,10 @@ agent, session, project, source, trust
 -- fragment present
 m.updated_at <= :moment AND m.replaced_at > :moment
 
+-- fragment may_replace
+-- What is trusted less replaces nothing, unless a person decided so; see `bearinmind.outdates.verdicts`.
+(newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external' OR l.judgement IS NOT NULL)
+
 -- fragment superseded
 EXISTS (
     SELECT 1 FROM links AS l
@@ -31,6 +35,7 @@ EXISTS (
     WHERE l.owner = :owner AND l.target = m.id AND l.kind = 'supersedes'
     AND l.created_at <= :moment AND l.removed_at > :moment
     AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
+    AND /*may_replace*/
 )
 
 -- fragment shared
@@ -187,6 +192,7 @@ WHERE m.id <> :id AND NOT EXISTS (
     WHERE l.owner = :owner AND l.target = m.id AND l.kind = 'supersedes'
     AND l.removed_at = 9223372036854775807
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
+    AND /*may_replace*/
 )
 ORDER BY m.created_at, m.id LIMIT 1;
 
@@ -315,19 +321,23 @@ ORDER BY l.created_at, l.source, l.kind, l.target;
 SELECT source, target, kind, created_at, removed_at, judgement FROM links
 WHERE owner = :owner ORDER BY created_at, source, kind, target, removed_at;
 
+-- fragment newer_above
+newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
+AND /*present*/ AND (l.kind <> 'supersedes' OR /*may_replace*/)
+
 -- newer: the links of these kinds above these memories, as far as their chains go
 WITH RECURSIVE above (source, target, kind, created_at, removed_at, judgement) AS (
     SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement FROM links AS l
-    JOIN memories AS m ON m.owner = l.owner AND m.id = l.source
+    JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+    JOIN memories AS m ON m.owner = l.owner AND m.id = l.target
     WHERE l.owner = :owner AND l.target = ANY(:ids::text []) AND l.kind = ANY(:kinds::text [])
-    AND l.created_at <= :moment AND l.removed_at > :moment
-    AND /*present*/ AND m.deleted_at IS NULL
+    AND l.created_at <= :moment AND l.removed_at > :moment AND /*newer_above*/
     UNION
     SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement FROM above
     JOIN links AS l ON l.owner = :owner AND l.target = above.source AND l.kind = ANY(:kinds::text [])
-    JOIN memories AS m ON m.owner = l.owner AND m.id = l.source
-    WHERE l.created_at <= :moment AND l.removed_at > :moment
-    AND /*present*/ AND m.deleted_at IS NULL
+    JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+    JOIN memories AS m ON m.owner = l.owner AND m.id = l.target
+    WHERE l.created_at <= :moment AND l.removed_at > :moment AND /*newer_above*/
 )
 SELECT source, target, kind, created_at, removed_at, judgement FROM above
 ORDER BY created_at, source, target;
@@ -384,6 +394,17 @@ SELECT count(*) FROM (
     SELECT 1 FROM memories GROUP BY owner, id
     HAVING count(*) FILTER (WHERE replaced_at = 9223372036854775807) <> 1
 ) AS wrong;
+
+-- active_space: the space that answers semantic recall
+SELECT description FROM spaces WHERE state = 'active';
+
+-- unembedded: what the next jobs are to embed of a scope
+WITH queued AS MATERIALIZED (
+    SELECT row FROM work WHERE owner = :owner AND kind = 'embed' AND target = :target AND state <> 'dead'
+    LIMIT :jobs
+)
+SELECT count(*) FROM queued AS w JOIN memories AS m ON m.row = w.row
+WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807;
 
 -- spaces: every space, the active one first
 WITH held AS MATERIALIZED (SELECT space, sum(vectors)::bigint AS vectors FROM embedded GROUP BY space),

@@ -51,8 +51,8 @@ DELETE FROM work WHERE number = :job AND kind = 'extract' AND target = :target;
 -- keep_concept: make a concept known; a more telling kind replaces one that says little
 INSERT INTO concepts (owner, name, label, kind) VALUES (:owner, :name, :label, :kind)
 ON CONFLICT (owner, name) DO UPDATE SET kind = excluded.kind
-WHERE CASE excluded.kind WHEN 'topic' THEN 0 WHEN 'name' THEN 1 ELSE 2 END
-> CASE concepts.kind WHEN 'topic' THEN 0 WHEN 'name' THEN 1 ELSE 2 END;
+WHERE CASE WHEN excluded.kind = 'topic' THEN 0 WHEN excluded.kind = 'name' THEN 1 ELSE 2 END
+> CASE WHEN concepts.kind = 'topic' THEN 0 WHEN concepts.kind = 'name' THEN 1 ELSE 2 END;
 
 -- concept_numbers: the numbers of these names, each for itself
 SELECT c.name, c.number FROM json_each(:names) AS asked

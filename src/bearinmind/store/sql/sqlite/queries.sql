@@ -22,6 +22,10 @@ agent, session, project, source, trust
 -- fragment present
 m.updated_at <= :moment AND m.replaced_at > :moment
 
+-- fragment may_replace
+-- What is trusted less replaces nothing, unless a person decided so; see `bearinmind.outdates.verdicts`.
+(newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external' OR l.judgement IS NOT NULL)
+
 -- fragment superseded
 EXISTS (
     SELECT 1 FROM links AS l INDEXED BY links_by_target
@@ -29,6 +33,7 @@ EXISTS (
     WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
     AND l.created_at <= :moment AND l.removed_at > :moment
     AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
+    AND /*may_replace*/
 )
 
 -- fragment shared
@@ -127,6 +132,7 @@ AND NOT EXISTS (
     WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
     AND l.removed_at = 9223372036854775807
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
+    AND /*may_replace*/
 )
 ORDER BY m.created_at, m.id LIMIT 1;
 
@@ -243,23 +249,27 @@ ORDER BY 4, 1, 3, 2;
 SELECT source, target, kind, created_at, removed_at, judgement FROM links
 WHERE owner = :owner ORDER BY created_at, source, kind, target, removed_at;
 
+-- fragment newer_above
+newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
+AND /*present*/ AND (l.kind <> 'supersedes' OR /*may_replace*/)
+
 -- newer: the links of these kinds above these memories, as far as their chains go
 WITH RECURSIVE above (source, target, kind, created_at, removed_at, judgement) AS (
     SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement
     FROM json_each(:ids) AS wanted
     CROSS JOIN links AS l INDEXED BY links_by_target
         ON l.owner = :owner AND l.target = wanted.value AND l.kind IN (SELECT value FROM json_each(:kinds))
-    CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.source
-    WHERE l.created_at <= :moment AND l.removed_at > :moment
-    AND /*present*/ AND m.deleted_at IS NULL
+    CROSS JOIN memories AS newer ON newer.owner = :owner AND newer.id = l.source
+    CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.target
+    WHERE l.created_at <= :moment AND l.removed_at > :moment AND /*newer_above*/
     UNION
     SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement
     FROM above
     CROSS JOIN links AS l INDEXED BY links_by_target
         ON l.owner = :owner AND l.target = above.source AND l.kind IN (SELECT value FROM json_each(:kinds))
-    CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.source
-    WHERE l.created_at <= :moment AND l.removed_at > :moment
-    AND /*present*/ AND m.deleted_at IS NULL
+    CROSS JOIN memories AS newer ON newer.owner = :owner AND newer.id = l.source
+    CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.target
+    WHERE l.created_at <= :moment AND l.removed_at > :moment AND /*newer_above*/
 )
 SELECT source, target, kind, created_at, removed_at, judgement FROM above
 ORDER BY created_at, source, target;
@@ -349,6 +359,16 @@ SELECT count(*) FROM (
     SELECT 1 FROM memories GROUP BY owner, id
     HAVING sum(replaced_at = 9223372036854775807) <> 1
 );
+
+-- active_space: the space that answers semantic recall
+SELECT description FROM spaces WHERE state = 'active';
+
+-- unembedded: what the next jobs are to embed of a scope
+SELECT count(*) FROM (
+    SELECT row FROM work INDEXED BY work_by_target
+    WHERE kind = 'embed' AND target = :target AND state <> 'dead' LIMIT :jobs
+) AS w CROSS JOIN memories AS m ON m.row = w.row
+WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807;
 
 -- spaces: every space, the active one first
 SELECT s.description, s.state, s.embedded,

@@ -52,7 +52,36 @@ def neutral(text: str) -> str:
         before = text
         for pattern, instead in _patterns():
             text = pattern.sub(instead, text)
+        for pattern, instead in _words():
+            text = _replaced(pattern, instead, text)
     return text
+
+
+def _replaced(pattern: re.Pattern[str], instead: str, text: str) -> str:
+    """A text in which a sign is replaced wherever it stands before a word, however that is spelled.
+
+    To a model, a Cyrillic or a full-width letter is the Latin one that looks like it.
+    """
+    places = [match.start() for match in pattern.finditer(_folded(text))]
+    for place in places:  # one sign for one: the places stay what they are
+        text = f"{text[:place]}{instead}{text[place + 1 :]}"
+    return text
+
+
+def _folded(text: str) -> str:
+    """A text of the same length with Latin letters for all that look like them."""
+    if text.isascii():
+        return text
+    return "".join(map(_fold, text))
+
+
+def _fold(character: str) -> str:
+    from unicodedata import normalize  # noqa: PLC0415  a hook has no time for it
+
+    if character.isascii():
+        return character
+    plain = normalize("NFKD", character)[:1] or character
+    return _LETTERS.get(plain, plain)
 
 
 def visible(text: str) -> str:
@@ -71,11 +100,18 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
         # Tokens by which chat templates say who speaks: <|im_start|>, [INST].
         (re.compile(r"<(?=\s*\|)"), "\u2039"),
         (re.compile(r"\|\s*>"), "| \u203a"),
-        (re.compile(r"\[(\s*/?\s*INST\s*)\]", re.IGNORECASE), r"(\1)"),
-        # </data>, <!-- -->, <system-reminder>, <start_of_turn>; but neither Vec<String> nor a < b.
-        (re.compile(rf"<(?=\s*(?:[/!?]|{_ELEMENTS}))", re.IGNORECASE), "\u2039"),
         # A client that draws a picture fetches it, with all that its address says.
         (re.compile(r"!(?=\[)"), "! "),
+    )
+
+
+@cache
+def _words() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """A sign before a word by which somebody is told who speaks, and what it is replaced by."""
+    return (
+        (re.compile(r"\[(?=\s*/?\s*INST\s*\])", re.IGNORECASE), "("),
+        # </data>, <!-- -->, <system-reminder>, <start_of_turn>; but neither Vec<String> nor a < b.
+        (re.compile(rf"<(?=\s*(?:[/!?]|{_ELEMENTS}))", re.IGNORECASE), "\u2039"),
     )
 
 
@@ -102,6 +138,39 @@ _UNDRAWN = (
     (0xFFA0, 0xFFA0),
     (0xE0000, 0xE0FFF),  # tags and more variation selectors
 )
+# Letters that look like Latin ones, and are not folded into them by Unicode itself.
+_LETTERS = {
+    alike: plain
+    for plain, others in {
+        "a": "\u0430\u03b1\u0251",
+        "b": "\u0184\u042c\u0412\u0392",
+        "c": "\u0441\u03f2\u1d04",
+        "d": "\u0501\u0257",
+        "e": "\u0435\u04bd\u212e\u0415\u0395",
+        "f": "\u03dd\u0192",
+        "g": "\u0261\u050d",
+        "h": "\u04bb\u041d\u0397",
+        "i": "\u0456\u0131\u03b9\u0406\u0399\u04cf",
+        "j": "\u0458\u03f3\u0408",
+        "k": "\u043a\u03ba\u041a\u039a",
+        "l": "\u04c0\u01c0\u2113",
+        "m": "\u043c\u041c\u039c\u028d",
+        "n": "\u0578\u043f\u039d\u03b7",
+        "o": "\u043e\u03bf\u0585\u041e\u039f\u06f0",
+        "p": "\u0440\u03c1\u0420\u03a1",
+        "q": "\u051b\u0566",
+        "r": "\u0433\u1d26\u0280",
+        "s": "\u0455\u0405\ua731",
+        "t": "\u0442\u03c4\u0422\u03a4",
+        "u": "\u057d\u03c5\u1d1c",
+        "v": "\u03bd\u0475\u1d20",
+        "w": "\u051d\u0461\u1d21",
+        "x": "\u0445\u03c7\u0425\u03a7",
+        "y": "\u0443\u04af\u03b3\u0423\u03a5",
+        "z": "\u1d22\u0396",
+    }.items()
+    for alike in others
+}
 # Signs that are taken for those of markup.
 _ALIKE = {
     ord(alike): plain
@@ -155,12 +224,19 @@ def fitting(
         if len(chosen) == most:
             break
         ids = {each["id"] for each in chosen}
-        if memory["id"] in ids or outdated_by(memory) not in {"", *ids, *known}:
+        is_there = key(memory) in map(key, chosen)
+        if is_there or outdated_by(memory) not in {"", *ids, *known}:
             continue
         longer = [*chosen, memory]
         if len(encoded(output(event, longer, intro))) <= limit:
             chosen = longer
     return chosen
+
+
+def key(memory: dict[str, Any]) -> str:
+    """What a session knows a memory by: two owners may hold one id."""
+    owner = memory.get("owner")
+    return f"{owner}:{memory['id']}" if memory.get("is_data") and owner else str(memory["id"])
 
 
 def outdated_by(answer: dict[str, Any]) -> str:

@@ -41,16 +41,20 @@ def answer(
     request = _request(prompt, settings.most + len(known), payload.get("cwd"))
     recalled = Server(settings, until).post("/api/v1/recall", request)
     chosen = memory_text.fitting(
-        (each for each in given(recalled, settings.least_probability) if each["id"] not in known),
+        (
+            each
+            for each in given(recalled, settings.least_probability)
+            if memory_text.key(each) not in known
+        ),
         event=EVENT,
         intro=INTRO,
         most=settings.most,
         limit=settings.bytes,
-        known=known,
+        known={each.rpartition(":")[2] for each in known},
     )
     claims = _claims(chosen, prompt, payload.get("transcript_path"))
     new = {*session.claim(claims)} if chosen else ()
-    memories = [each for each in chosen if each["id"] in new]
+    memories = [each for each in chosen if memory_text.key(each) in new]
     if not memories:
         return None, "nothing relevant"
     return memory_text.output(EVENT, memories, INTRO), f"gave {len(memories)}"
@@ -110,4 +114,4 @@ def _claims(
         length = os.path.getsize(transcript)
     for memory in memories:
         words = memory_text.distinctive_words(memory, prompt)
-        yield {"id": memory["id"], "words": words, "length": length}
+        yield {"id": memory_text.key(memory), "words": words, "length": length}

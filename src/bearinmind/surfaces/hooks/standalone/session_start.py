@@ -65,14 +65,14 @@ def _brief(
     known = {each["id"] for each in session.injected()} | {*session.stored()} if session else set()
     memories = memory_text.usable(brief["memories"], brief)
     chosen = memory_text.fitting(
-        (each for each in memories if each["id"] not in known),
+        (each for each in memories if memory_text.key(each) not in known),
         event=EVENT,
         intro=BRIEF,
         most=_MOST_BRIEF,
         limit=settings.brief_bytes,
     )
     new = _claimed(session, chosen)
-    return _outcome([each for each in chosen if each["id"] in new], BRIEF)
+    return _outcome([each for each in chosen if memory_text.key(each) in new], BRIEF)
 
 
 def _kept(
@@ -106,8 +106,8 @@ def _newest(server: Server, id_: str) -> dict[str, Any]:
 def _claimed(session: Session | None, chosen: list[dict[str, Any]]) -> set[str]:
     """Note what is given, so that it is given once; the ids of what was not given before."""
     if session is None:
-        return {each["id"] for each in chosen}
-    claims = ({"id": each["id"], "words": [], "length": 0} for each in chosen)
+        return {memory_text.key(each) for each in chosen}
+    claims = ({"id": memory_text.key(each), "words": [], "length": 0} for each in chosen)
     return {*session.claim(claims)} if chosen else set()
 
 

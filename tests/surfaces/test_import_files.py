@@ -1,0 +1,627 @@
+"""Files of other programs, imported and exported again: nothing is lost, nothing comes twice.
+
+The files in `support/foreign` were made by the programs themselves (see benchmarks/peers/files).
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import sqlite3
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bearinmind import Mind
+from bearinmind.surfaces.foreign import FORMATS, FilesImport
+
+Run = Callable[..., Any]
+FOREIGN = Path(__file__).parents[1] / "support" / "foreign"
+MADE = 210  # records that each program stored
+AWS = "AKIA" + "Z7QXN3PLWT6RJ4KD"  # of the form of a key, and none
+
+
+def unpacked(folder: Path, name: str) -> Path:
+    """A database of `support/foreign`, as its program left it."""
+    path = folder / name
+    path.write_bytes(gzip.decompress((FOREIGN / f"{name}.gz").read_bytes()))
+    return path
+
+
+def extracted(folder: Path, name: str) -> Path:
+    """A folder of `support/foreign`, as its program left it."""
+    with tarfile.open(FOREIGN / f"{name}.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def rows(path: Path, table: str) -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(path)) as database:
+        database.row_factory = sqlite3.Row
+        return [dict(row) for row in database.execute(f"SELECT * FROM {table}")]
+
+
+def exported(run: Run) -> list[dict[str, Any]]:
+    """The memories of the store as an export has them."""
+    lines = [json.loads(line) for line in run("export").out.splitlines()]
+    return [line for line in lines if line["record"] == "memory"]
+
+
+def links(run: Run) -> list[tuple[str, str, str]]:
+    """The links of the store, by the contents of their ends."""
+    contents = {memory["id"]: memory["content"] for memory in exported(run)}
+    lines = [json.loads(line) for line in run("export").out.splitlines()]
+    found = [line for line in lines if line["record"] == "link"]
+    return [(contents[x["source"]], x["kind"], contents[x["target"]]) for x in found]
+
+
+def by_source(run: Run) -> dict[str, dict[str, Any]]:
+    return {memory["provenance"]["source"]: memory for memory in exported(run)}
+
+
+def imported(run: Run, *args: object) -> dict[str, Any]:
+    """Import; then see that a preview had said the same, and that once more adds nothing."""
+    preview = run("import", *args, "--dry-run", "--json").json
+    done = run("import", *args, "--json").json
+    again = run("import", *args, "--json").json
+    for name in ("stored", "known", "links_stored", "proposed", "secrets", "sensitive"):
+        assert preview[name] == done[name], name
+    assert again["stored"] == again["links_stored"] == again["proposed"] == 0
+    counts: dict[str, Any] = done
+    return counts
+
+
+def moment(value: str | float) -> datetime:
+    if isinstance(value, str):
+        return datetime.fromisoformat(value).astimezone(UTC)
+    return datetime.fromtimestamp(value, UTC)
+
+
+def close(one: str, other: str | float) -> bool:
+    """Whether two times are the same to a millisecond."""
+    return abs((moment(one) - moment(other)).total_seconds()) < 0.001
+
+
+# ---- programs ----------------------------------------------------------------------------------
+
+
+def test_an_export_of_mem0_keeps_every_field(run: Run) -> None:
+    path = FOREIGN / "mem0.json.gz"
+    source = json.loads(gzip.decompress(path.read_bytes()))["results"]
+
+    done = imported(run, path)
+
+    assert done["formats"] == {str(path): "mem0"}
+    assert done["stored"] == len(source) == MADE - 1
+    memories = by_source(run)
+    for item in source:
+        memory = memories[f"mem0:{item['id']}"]
+        assert memory["content"] == item["memory"]
+        assert f"topic: {item['metadata']['topic']}" in memory["keywords"]
+        assert f"number: {item['metadata']['number']}" in memory["keywords"]
+        assert memory["tags"] == ["user:alex"]
+        assert memory["provenance"]["session"] == item["run_id"]
+        agent = item.get("agent_id") or item.get("actor_id")
+        assert memory["provenance"]["agent"] == agent
+        assert memory["provenance"]["trust"] == "user"
+        assert close(memory["created_at"], item["created_at"])
+        assert close(memory["updated_at"], item["updated_at"])
+
+
+def test_a_history_of_mem0_becomes_versions(run: Run, tmp_path: Path) -> None:
+    path = unpacked(tmp_path, "mem0-history.db")
+    events = rows(path, "history")
+
+    assert imported(run, path)["stored"] == MADE
+
+    memories = by_source(run)
+    assert memories.keys() == {f"mem0:{event['memory_id']}" for event in events}
+    changed = next(event for event in events if event["event"] == "UPDATE")
+    memory = memories[f"mem0:{changed['memory_id']}"]
+    assert memory["content"] == changed["new_memory"]
+    assert [version["content"] for version in memory["earlier"]] == [changed["old_memory"]]
+    gone = next(event for event in events if event["event"] == "DELETE")
+    deleted = memories[f"mem0:{gone['memory_id']}"]
+    assert deleted["deleted_at"] is not None
+    assert deleted["content"] == gone["old_memory"]
+
+
+def test_a_file_of_mcp_memory_service_keeps_every_field(run: Run, tmp_path: Path) -> None:
+    path = unpacked(tmp_path, "mcp-memory-service.db")
+    source = rows(path, "memories")
+
+    done = imported(run, path)
+
+    assert done["stored"] == len(source) == MADE
+    memories = by_source(run)
+    for row in source:
+        memory = memories[f"mcp-memory-service:{row['content_hash']}"]
+        assert memory["content"] == row["content"]
+        assert memory["tags"] == [*row["tags"].split(","), row["memory_type"]]
+        metadata = json.loads(row["metadata"])
+        assert memory["keywords"] == ["source: chat", f"number: {metadata['number']}"]
+        assert memory["provenance"]["agent"] == metadata["agent"]
+        assert (memory["category"] == "decisions") == (row["memory_type"] == "decision")
+        assert close(memory["created_at"], row["created_at"])
+        assert (memory["deleted_at"] is None) == (row["deleted_at"] is None)
+    kinds = [kind for _, kind, _ in links(run)]
+    assert sorted(kinds) == ["causes", "see-also"]  # the mutual one once
+
+
+def test_a_file_of_claude_mem_keeps_every_field(run: Run, tmp_path: Path) -> None:
+    path = unpacked(tmp_path, "claude-mem.db")
+    source = rows(path, "observations")
+
+    done = imported(run, path)
+
+    assert done["stored"] == len(source) + len(rows(path, "session_summaries"))
+    assert done["records"] == done["stored"] + 3  # the prompts of three sessions
+    memories = by_source(run)
+    for row in source:
+        memory = memories[f"claude-mem:observations/{row['id']}"]
+        for part in (row["title"], row["subtitle"], row["narrative"], *json.loads(row["facts"])):
+            assert part in memory["content"]
+        assert memory["tags"] == [*json.loads(row["concepts"]), row["type"]]
+        reads = [f"read: {file}" for file in json.loads(row["files_read"])]
+        changes = [f"modified: {file}" for file in json.loads(row["files_modified"])]
+        assert memory["keywords"] == reads + changes
+        assert memory["provenance"]["project"] == row["project"]
+        assert memory["provenance"]["session"] == row["memory_session_id"]
+        assert memory["provenance"]["agent"] == "claude"
+        assert close(memory["created_at"], row["created_at_epoch"] / 1000)
+    [summary] = [each for each in rows(path, "session_summaries") if each["notes"]]
+    memory = memories[f"claude-mem:session_summaries/{summary['id']}"]
+    for name in ("request", "investigated", "learned", "completed", "next_steps", "notes"):
+        assert summary[name] in memory["content"]
+
+
+def test_what_was_asked_in_claude_mem_is_learned_from(run: Run, tmp_path: Path) -> None:
+    path = unpacked(tmp_path, "claude-mem.db")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE user_prompts SET prompt_text = 'Always use British spelling.'")
+        database.commit()
+
+    assert imported(run, path)["proposed"] == 1
+
+    [proposal] = run("curate", "inbox", "--json").json["proposals"]
+    assert "British spelling" in proposal["change"]["content"]
+    assert proposal["change"]["project"] == "shop"
+
+
+def test_a_knowledge_graph_keeps_entities_observations_and_relations(run: Run) -> None:
+    path = FOREIGN / "knowledge-graph.jsonl"
+    items = [json.loads(line) for line in path.read_text().splitlines()]
+    entities = [item for item in items if item["type"] == "entity"]
+    relations = [item for item in items if item["type"] == "relation"]
+
+    done = imported(run, path)
+
+    assert done["stored"] == MADE + 1 + len(relations)  # Priya has no observations
+    memories = exported(run)
+    for entity in entities:
+        own = [each for each in memories if each["keywords"] == [entity["name"]]]
+        for text in entity["observations"]:
+            assert any(text in each["content"] for each in own)
+        assert all(each["tags"] == [entity["entityType"].lower()] for each in own)
+    contents = {each["content"] for each in memories}
+    assert contents >= {f"{x['from']} {x['relationType']} {x['to']}." for x in relations}
+    assert len(links(run)) == 2 * len(relations)
+
+
+def test_notes_of_basic_memory_keep_text_tags_and_relations(run: Run, tmp_path: Path) -> None:
+    folder = extracted(tmp_path / "notes", "basic-memory")
+
+    done = imported(run, folder)
+
+    assert done["stored"] == MADE
+    memories = by_source(run)
+    for path in folder.rglob("*.md"):
+        head, body = path.read_text().removeprefix("---\n").split("\n---\n", 1)
+        name = path.relative_to(folder).as_posix()
+        memory = memories[f"markdown:{name}"]
+        assert memory["content"] == body.strip()
+        for line in head.splitlines():
+            if line.startswith("- "):
+                assert line[2:] in memory["tags"]
+        assert f"permalink: {name[:-3].lower().replace(' ', '-')}" in memory["keywords"]
+        assert memory["provenance"]["trust"] == "user"
+    follows = [each for each in links(run) if each[1] == "see-also"]
+    assert len(follows) == MADE - 1
+    missing = [skip for skip in done["skipped"] if "'overview'" in skip["message"]]
+    assert len(missing) == MADE
+
+
+def test_a_memory_tool_folder_is_imported(run: Run, tmp_path: Path) -> None:
+    folder = extracted(tmp_path, "memory-tool") / "memories"
+
+    done = imported(run, folder)
+
+    assert done["formats"] == {str(folder): "memory-tool"}
+    assert done["stored"] == MADE
+    memories = by_source(run)
+    for path in folder.rglob("*.md"):
+        memory = memories[f"memory-tool:{path.relative_to(folder).as_posix()}"]
+        assert memory["content"] == path.read_text().strip()
+        assert memory["provenance"]["trust"] == "agent"
+
+
+def test_a_table_keeps_every_column(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "memories.csv"
+    with path.open("w", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(
+            ["id", "content", "tags", "category", "created_at", "author", "importance", "mood"]
+        )
+        for n in range(MADE):
+            day = f"2025-03-{n % 28 + 1:02}"
+            tags = f"a{n % 5},b"
+            table.writerow([n, f'Fact "{n}",\nin lines', tags, "decision", day, "ada", 0.25, "x"])
+
+    assert imported(run, path)["stored"] == MADE
+
+    memories = by_source(run)
+    for n in range(MADE):
+        memory = memories[f"memories.csv:{n}"]
+        assert memory["content"] == f'Fact "{n}",\nin lines'
+        assert memory["tags"] == [f"a{n % 5}", "b"]
+        assert memory["category"] == "decisions"
+        assert memory["importance"] == 0.25
+        assert memory["provenance"]["agent"] == "ada"
+        assert memory["keywords"] == ["mood: x"]
+        assert memory["created_at"].startswith(f"2025-03-{n % 28 + 1:02}")
+
+
+# ---- conversations -----------------------------------------------------------------------------
+
+
+def claude_export(texts: Iterable[str]) -> list[dict[str, Any]]:
+    """Conversations in the schema of github.com/brandtcormorant/claude-json-schema."""
+    return [
+        {
+            "uuid": f"conversation-{n}",
+            "name": f"Chat {n}",
+            "created_at": "2025-05-01T10:00:00.000000Z",
+            "updated_at": "2025-05-01T10:05:00.000000Z",
+            "account": {"uuid": "account"},
+            "chat_messages": [
+                {
+                    "uuid": f"message-{n}",
+                    "sender": "human",
+                    "text": text,
+                    "content": [{"type": "text", "text": text}],
+                    "created_at": "2025-05-01T10:00:00.000000Z",
+                    "updated_at": "2025-05-01T10:00:00.000000Z",
+                    "attachments": [],
+                    "files": [],
+                },
+                {"uuid": f"answer-{n}", "sender": "assistant", "text": "Always use tabs."},
+            ],
+        }
+        for n, text in enumerate(texts)
+    ]
+
+
+def chatgpt_export(texts: Iterable[str]) -> list[dict[str, Any]]:
+    """Conversations in the schema that github.com/mitkury/chatgpt-export-parser describes."""
+
+    def message(role: str, text: str) -> dict[str, Any]:
+        content = {"content_type": "text", "parts": [text]}
+        return {"author": {"role": role}, "content": content, "create_time": 1_746_090_000.5}
+
+    return [
+        {
+            "title": f"Chat {n}",
+            "create_time": 1_746_090_000.5,
+            "update_time": 1_746_090_100.5,
+            "conversation_id": f"conversation-{n}",
+            "current_node": "asked",
+            "mapping": {
+                "root": {"id": "root", "message": None, "parent": None, "children": ["asked"]},
+                "given-up": {
+                    "id": "given-up",
+                    "message": message("user", "Never use type hints."),
+                    "parent": "root",
+                    "children": [],
+                },
+                "asked": {
+                    "id": "asked",
+                    "message": message("user", text),
+                    "parent": "root",
+                    "children": [],
+                },
+            },
+        }
+        for n, text in enumerate(texts)
+    ]
+
+
+SAID = ["Always run the tests before a commit.", "what is a monad?", "I prefer short answers."]
+
+
+@pytest.mark.parametrize(
+    ("name", "export"), [("claude", claude_export), ("chatgpt", chatgpt_export)]
+)
+def test_conversations_are_learned_from_into_the_inbox(
+    run: Run, tmp_path: Path, name: str, export: Callable[[Iterable[str]], list[dict[str, Any]]]
+) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", json.dumps(export([*SAID, *["hello"] * 200])))
+
+    done = imported(run, path)
+
+    assert done["formats"] == {str(path): name}
+    assert done["records"] == len(SAID) + 200
+    assert (done["stored"], done["proposed"]) == (0, 2)
+    proposals = run("curate", "inbox", "--json").json["proposals"]
+    contents = {each["change"]["content"] for each in proposals}
+    assert contents == {"Always run the tests before a commit.", "The user prefers short answers."}
+    assert {each["change"]["agent"] for each in proposals} == {name}
+    assert {each["change"]["session"] for each in proposals} == {
+        f"{name}:conversation-0",
+        f"{name}:conversation-2",
+    }
+    for proposal in proposals:
+        run("curate", "apply", proposal["id"], "--yes")
+    assert all(memory["created_at"].startswith("2025-05-01") for memory in exported(run))
+
+
+def test_a_secret_that_was_said_is_neither_learned_nor_shown(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(claude_export([f"Remember that the key is {AWS}"])))
+
+    done = run("import", path, "--dry-run")
+
+    assert "left out of what was said in 1" in done.out
+    assert AWS not in done.out + done.err
+
+
+# ---- Markdown ----------------------------------------------------------------------------------
+
+
+def write(folder: Path, notes: Mapping[str, str]) -> Path:
+    for name, text in notes.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def test_notes_of_obsidian_keep_front_matter_and_links(run: Run, tmp_path: Path) -> None:
+    vault = write(
+        tmp_path / "vault",
+        {
+            "Projects/Alpha.md": "---\naliases: [The Big One]\ntags: [work, plan]\n"
+            "created: 2025-01-02\nauthor: Ada\nstatus: draft\n---\n"
+            "Led by [[People/Grace|Grace]], see [the log](../Daily/2025-01-02.md). #urgent\n",
+            "People/Grace.md": "Grace writes compilers. Works on [[the big one]].\n",
+            "Daily/2025-01-02.md": "Met `[[Nobody]]`. ![[image.png]]\n",
+            ".obsidian/app.json": "{}",
+            "image.png": "x",
+            "rule.mdc": "---\ndescription: For forms\nglobs: **/*.tsx\n---\nUse labels.\n",
+        },
+    )
+
+    done = imported(run, vault)
+
+    assert done["stored"] == 4
+    rule = by_source(run)["instructions:rule.mdc"]  # whose front matter is no YAML
+    assert (rule["content"], rule["category"]) == ("For forms\n\nUse labels.", "preferences")
+    assert rule["keywords"] == ["globs: **/*.tsx"]
+    assert [(skip["file"], skip["message"]) for skip in done["skipped"]] == [
+        ("image.png", "the file is no note")
+    ]
+    alpha = by_source(run)["markdown:Projects/Alpha.md"]
+    assert alpha["tags"] == ["work", "plan", "urgent"]
+    assert alpha["keywords"] == ["The Big One", "status: draft"]
+    assert alpha["provenance"]["agent"] == "Ada"
+    assert alpha["created_at"].startswith("2025-01-02")
+    ends = {(begin.split()[0], kind, end.split()[0]) for begin, kind, end in links(run)}
+    assert ends == {
+        ("Led", "see-also", "Grace"),
+        ("Led", "see-also", "Met"),
+        ("Grace", "see-also", "Led"),
+    }
+
+
+def test_a_long_note_splits_at_headings_and_then_at_paragraphs(run: Run, tmp_path: Path) -> None:
+    short = "One fact of many. " * 20
+    paragraphs = "\n\n".join(f"Paragraph {n}. {short}" for n in range(6))
+    endless = "word " * 400
+    path = tmp_path / "long.md"
+    path.write_text(
+        f"# Guide\n\nIntroduction.\n\n## Setup\n\n{short}\n\n## Use\n\n{paragraphs}\n\n"
+        f"## Never\n\n{endless}\n"
+    )
+
+    done = run("import", path, "--json")
+
+    data = json.loads(done.out)
+    assert done.code == 2  # one paragraph does not fit
+    assert (data["split"], data["bad"]) == (1, 1)
+    [problem] = data["problems"]
+    assert problem["code"] == "content_too_long"
+    assert (problem["file"], problem["line"]) == ("long.md", 25)
+    assert "never cut" in problem["message"]
+    memories = exported(run)
+    texts = [memory["content"] for memory in memories]
+    assert all(len(text) <= 1_400 for text in texts)
+    for n in range(6):
+        assert sum(f"Paragraph {n}. {short}".strip() in text for text in texts) == 1
+    use = [text for text in texts if "Paragraph" in text]
+    assert all(text.startswith("# Guide\n\n## Use\n\n") for text in use)
+    assert len([each for each in links(run) if each[1] == "part-of"]) == len(texts) - 1
+    assert run("import", path, "--json").code == 2
+    assert len(exported(run)) == len(memories)
+
+
+@pytest.mark.parametrize("name", ["CLAUDE.md", "AGENTS.md", ".cursorrules"])
+def test_every_section_of_an_instruction_file_is_a_memory(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    path.write_text("# Rules\n\n## Tests\n\n- use pytest\n\n## Style\n\n- short functions\n")
+
+    done = imported(run, path)
+
+    assert done["formats"] == {str(path): "instructions"}
+    memories = exported(run)
+    assert sorted(memory["content"] for memory in memories) == [
+        "# Rules\n\n## Style\n\n- short functions",
+        "# Rules\n\n## Tests\n\n- use pytest",
+    ]
+    assert {memory["category"] for memory in memories} == {"preferences"}
+    assert [kind for _, kind, _ in links(run)] == ["part-of"]
+
+
+# ---- what is wrong -----------------------------------------------------------------------------
+
+
+def test_a_malformed_record_is_named_and_costs_no_other(run: Run, tmp_path: Path) -> None:
+    graph = tmp_path / "graph.jsonl"
+    entity = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["Codes."]}
+    graph.write_text(f'{json.dumps(entity)}\n{{"type": "entity"}}\nnot json\n')
+    table = tmp_path / "table.csv"
+    table.write_text("content,created_at\nGood.,2025-01-01\nBad.,someday\none,two,three\nAlso.,\n")
+    notes = write(tmp_path / "notes", {"bad.md": "---\na: [\n---\nText.", "good.md": "Fine."})
+    damaged = tmp_path / "mem0.json"
+    damaged.write_text('{"results": [\n{"id": "1", "memory": "First."},\n{"id": "2",\n')
+
+    done = run("import", graph, table, notes, damaged, "--json")
+
+    assert done.code == 2
+    data = json.loads(done.out)
+    assert data["stored"] == 5
+    assert [(x["file"], x["line"], x["message"].split(":")[0]) for x in data["problems"]] == [
+        ("bad.md", 1, "the front matter cannot be read"),
+        ("graph.jsonl", 2, "name is missing"),
+        ("graph.jsonl", 3, "the line is not JSON"),
+        ("mem0.json", 4, "the file is damaged from here on"),
+        ("table.csv", 3, "'someday' is not a time"),
+        ("table.csv", 4, "the row has 3 fields, the header 2"),
+    ]
+
+
+def test_secrets_are_sealed_or_refused_and_never_shown(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(f"content,tags\nThe key is {AWS},ops\nA note.,{AWS}\n")
+
+    preview = run("import", table, "--dry-run")
+    key_files = [*(tmp_path / "home").rglob("*key*")]
+    done = run("import", table)
+    again = run("import", table, "--dry-run", "--json")
+
+    assert "1 memory stored (1 of them sensitive)" in preview.out
+    assert "aws key in 1" in preview.out.replace("-", " ").lower()
+    assert not key_files  # a preview makes no key
+    assert "secret_in_clear_field" in preview.err
+    assert json.loads(again.out)["known"] == 1
+    [memory] = exported(run)
+    assert memory["sensitive"]
+    for ran in (preview, done, again, run("export")):
+        assert AWS not in ran.out + ran.err
+
+
+def test_a_preview_makes_no_store(run: Run, tmp_path: Path, place: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_text("A note.")
+
+    assert "Preview: 1 memory stored" in run("import", path, "--dry-run").out
+    assert not place.exists()
+
+
+def test_a_value_that_no_keyword_holds_is_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mem0.json"
+    metadata = {"short": "x", "long": "y" * 100}
+    path.write_text(json.dumps([{"id": "1", "memory": "A fact.", "metadata": metadata}]))
+
+    done = run("import", path)
+
+    assert "not kept: long of 1 record" in done.out
+    assert exported(run)[0]["keywords"] == ["short: x"]
+
+
+def test_the_format_may_be_forced(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "notes.dat"
+    path.write_text("Just a note.")
+
+    assert run("import", path).code == 2
+    assert run("import", path, "--from", "markdown").code == 0
+    wrong = run("import", path, "--from", "word")
+    assert "'word' is no format" in wrong.err
+    assert "mem0" in wrong.err
+
+
+def test_a_database_of_another_program_is_refused(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE things (name TEXT)")
+
+    assert "the database is of no known program" in run("import", path).err
+
+
+def test_files_are_imported_from_python(tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_text("A note from Python.")
+
+    with Mind.open(tmp_path / "memories.db", embedder="none", worker="off") as mind:
+        importing = FilesImport(mind, dry_run=False, most_problems=None, advance=lambda _: None)
+        done = importing([str(path)])
+        [memory] = mind.list()
+
+    assert done.imported.stored == 1
+    assert memory.content == "A note from Python."
+
+
+# ---- the table of fields -----------------------------------------------------------------------
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "bring-your-memories.md"
+
+
+def named_fields(heading: str) -> set[str]:
+    """The fields that the how-to names in the table of a format."""
+    section = PAGE.read_text().split(f"### {heading}\n", 1)[1].split("\n#", 1)[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    return {*re.findall(r"\w+", " ".join(cells))}
+
+
+def test_every_format_is_in_the_how_to() -> None:
+    text = PAGE.read_text()
+
+    assert all(f"| {each.title} | `{each.name}` |" in text for each in FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "tables"),
+    [
+        ("mem0", "mem0-history.db", ["history"]),
+        ("mcp-memory-service", "mcp-memory-service.db", ["memories", "memory_graph", "beliefs"]),
+        ("claude-mem", "claude-mem.db", ["observations", "session_summaries", "user_prompts"]),
+    ],
+)
+def test_every_column_of_a_program_is_in_the_table_of_fields(
+    tmp_path: Path, name: str, file: str, tables: list[str]
+) -> None:
+    with closing(sqlite3.connect(unpacked(tmp_path, file))) as database:
+        columns = {
+            row[1]
+            for table in tables
+            for row in database.execute(f"SELECT * FROM pragma_table_info('{table}')")
+        }
+
+    assert not columns - named_fields(name)
+
+
+def test_every_field_of_an_export_is_in_the_table_of_fields() -> None:
+    source = json.loads(gzip.decompress((FOREIGN / "mem0.json.gz").read_bytes()))["results"]
+
+    assert not {name for item in source for name in item} - named_fields("mem0")
