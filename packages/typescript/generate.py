@@ -113,7 +113,7 @@ class Operation:
         headers = {name: _HEADERS[name][0] for name in placed["header"] if name in _HEADERS}
         verb = self.verb
         repeatable = verb.access is Access.READ or verb.method in _REPEATABLE
-        row = {"method": verb.method, "path": verb.path, "query": placed["query"]}
+        row: dict[str, Any] = {"method": verb.method, "path": verb.path, "query": placed["query"]}
         row |= {"headers": headers, "repeatable": repeatable}
         return f"  {json.dumps(verb.name)}: {json.dumps(row)},"
 

@@ -84,8 +84,7 @@ class Mind:
     ) -> Self:
         """Open the memories of a store, by default the one that the settings name.
 
-        A thread of this process embeds what is stored, and extracts concepts from it, unless
-        `worker` is off.
+        Unless `worker` is off, a thread embeds what is stored, and extracts concepts from it.
         """
         chosen = Configuration.load({"store": store, **settings}).settings
         return cls.build(chosen, background=chosen.worker == "auto")
@@ -329,7 +328,7 @@ class Mind:
         newest_first: bool = True,
         **fields: Unpack[ListFields],
     ) -> Sequence[Memory]:
-        """Memories by creation time, own and shared, behind `after`: an id, or a time with an id."""
+        """Memories by creation time, own and shared, behind `after`: an id, or time and id."""
         if isinstance(after, str):
             last = self.get(after)
             after = last.created_at, last.id
@@ -453,8 +452,7 @@ class Mind:
         """
         from bearinmind.app.curation import learner_of, origin_of  # noqa: PLC0415  see above
 
-        names = {"agent": agent, "session": session, "project": project}
-        origin = origin_of(names, said_at)
+        origin = origin_of({"agent": agent, "session": session, "project": project}, said_at)
         learner = learner_of(self._parts, self._nearest, origin, inbox=inbox, dry_run=dry_run)
         learned = learner([*messages])
         if learned.stored and not dry_run:
