@@ -14,6 +14,8 @@ ENCODER = $(shell find packages/encoder -type f ! -name '*.pyc')
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 EXAMPLES ?= 100
+MEMORIES ?= 100000
+CONCEPTS ?= 20000
 PERMISSION_LIVES ?= 4000
 BEARINMIND_SYNC_SCHEDULES ?= 20000
 
@@ -21,7 +23,7 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes gate lock clean test-agents test-integrations typescript
+.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-page gate lock clean test-agents test-integrations typescript
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -159,6 +161,10 @@ bench-changes: $(READY) ## Things that change: current before stale, what is fou
 	$(BIN)/bearinmind bench check benchmarks/conditions/changes.toml --data benchmarks/data --results benchmarks/results/changes.json
 	for what in pairs offers agent hooks; do $(BIN)/python benchmarks/changes.py $$what --split test || exit 1; done
 	$(BIN)/python benchmarks/changes.py cost $(KEEP)
+
+bench-page: $(READY) ## The page in a real Chromium: how soon each view can be used with 100,000 memories, axe at every width (MEMORIES, CONCEPTS)
+	@scripts/need-chromium
+	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/page.py --memories $(MEMORIES) --concepts $(CONCEPTS)
 
 bench-server: $(READY) ## The server: 64 clients for a minute, thousands of lives of users and shares, every request that its OpenAPI allows
 	$(BIN)/python benchmarks/server/load.py $(KEEP)

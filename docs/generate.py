@@ -240,6 +240,7 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "learn_key": "a text, or none",
         "server_url": "a URL, or none",
         "server_hosts": "names",
+        "reports": "a path, or none",
         "auth": "auto, on or off",
         "oauth_issuers": "URLs",
         "telemetry": "true or false",

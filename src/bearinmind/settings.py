@@ -381,6 +381,16 @@ class SettingFields(BaseModel):
     key_failures_per_minute: int = Field(
         default=30, ge=1, description="Most requests a minute with an invalid key from one address."
     )
+    session_hours: float = Field(
+        default=12.0,
+        ge=0.1,
+        le=720,
+        description="How long a browser stays signed in to the page.",
+    )
+    reports: Path | None = Field(
+        default=None,
+        description="A folder of benchmark reports, which the page lists for administrators.",
+    )
     request_bytes: int = Field(
         default=1_000_000,
         ge=1_000,

@@ -134,6 +134,41 @@ def use_every_verb(house: House) -> None:
             assert answer.status_code == 404
     house.verb("unshare", id=new["id"], reader="bob")
     house.verb("unshare_tag", tag=TAG, reader="bob")
+    purge_and_look_around(house)
+    look_around_in_graph(house)
+
+
+def look_around_in_graph(house: House) -> None:
+    """Every verb of the graph, about what memories mention beside their secrets."""
+    # Waited for: it is in the graph then, and so is all that came before it.
+    house.verb("store", content=f"the {TAG} is near Tallinn", tags=[TAG, "sea"], wait=True)
+    names = [each["name"] for each in house.verb("graph.hubs", limit=100)["concepts"]]
+    alias, into = names[:2]
+    house.verb("graph.of_memory", id=next(iter(house.kept)))
+    house.verb("graph.concept", concept=TAG, limit=100)
+    house.verb("graph.subgraph", centre=TAG, limit=100)
+    house.verb("graph.path", start=alias, goal=into)
+    house.verb("graph.merge", alias=alias, into=into)
+    house.verb("graph.merges")
+    house.verb("graph.unmerge", alias=alias)
+
+
+def purge_and_look_around(house: House) -> None:
+    """What people ask on the page: what they removed for good, over time, and their own keys."""
+    gone, canary = house.kept.popitem()
+    house.verb("delete", id=gone)
+    plan = house.verb("plan_purge", ids=[gone])
+    house.verb("purge", ids=[gone], versions=plan["versions"], links=plan["links"])
+    assert canary.secret not in house.places()["database"].decode(errors="replace")
+    house.verb("server.density")
+    house.verb("server.agent_sessions")
+    house.verb("server.traffic")
+    house.verb("accounts.my_keys")
+    house.verb("accounts.my_audit")
+    old = house.keys["bob"]
+    house.keys["bob, before"] = old
+    house.keys["bob"] = house.verb("accounts.renew_my_key", who="bob")["text"]
+    house.verb("accounts.revoke_my_key", who="bob", id=old.split("_")[1])
 
 
 def administer(house: House) -> None:
@@ -150,6 +185,10 @@ def administer(house: House) -> None:
     house.verb("accounts.enable_user", who="root", name="eve")
     house.verb("accounts.users", who="root")
     house.verb("accounts.audit", who="root", limit=1_000)
+    for name in ("whole_traffic", "shares", "sizes", "reports"):
+        house.verb(f"server.{name}", who="root")
+    for name in ("status", "dead", "retry_dead"):
+        house.verb(f"work.{name}", who="root")
     for key, status in (
         ("eve, admin", 401),
         ("eve, read", 403),
@@ -207,6 +246,9 @@ def put_in_beside_the_verbs(house: House) -> None:
         for method in ("GET", "POST", "TRACE", "".join(filter(str.isalnum, canary.secret))):
             house.ask("ada", method, f"/{quote(canary.text, safe='')}")
             house.ask("ada", method, f"{ROOT}/stats", params={"x": canary.text})
+        own = {"Origin": house.server.url, "X-Bear-In-Mind": "page"}
+        house.ask(None, "POST", f"{ROOT}/session", json={"link": canary.text}, headers=own)
+        house.ask("root", "GET", f"/reports/{quote(canary.text, safe='')}")
         for path in (f"{ROOT}/import", f"{ROOT}/export", "/mcp", "/metrics", "/"):
             house.ask("ada", "POST", path, content=f'{{"method": "{canary.text}', headers=LINES)
             message = {"jsonrpc": "2.0", "id": 1, "method": canary.text}

@@ -111,8 +111,9 @@ TABLES = """
 SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 AND relname NOT IN ('pg_dist_partition', 'pg_dist_node', 'emptied')
 """
-ACCOUNTS = {"users", "keys", "uses"}  # refer to each other, and stay on one machine together
-LOCAL = {"retired_keys", "store_facts", "work"} | ACCOUNTS
+# refer to each other, and stay on one machine together
+ACCOUNTS = {"users", "keys", "uses", "sessions"}
+LOCAL = {"retired_keys", "store_facts", "traffic", "work"} | ACCOUNTS
 
 
 def ask(url: str, query: str) -> list[tuple[Any, ...]]:

@@ -29,6 +29,8 @@ DERIVED = {
         "store_facts": {"only_row", "schema", "steps", "analysis"},
     },
 }
+#: Whoever is signed in signs in again: the store is reached at another address.
+NOT_MOVED = "sessions"
 #: Where the columns of a table stand in a store, if not in the table of that name.
 ELSEWHERE = {"standing": "concepts", "exact_vectors": "vectors"}
 
@@ -47,7 +49,8 @@ def forgotten(dialect: str, columns: set[tuple[str, str]]) -> set[str]:
     return {
         f"{table}.{column}"
         for table, column in columns
-        if column not in known[ELSEWHERE.get(table, table)]
+        if table != NOT_MOVED
+        and column not in known[ELSEWHERE.get(table, table)]
         and column not in DERIVED[dialect].get(table, ())
     }
 

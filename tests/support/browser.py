@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import subprocess
@@ -130,6 +131,16 @@ class Browser:
         """Light or dark."""
         feature = {"name": "prefers-color-scheme", "value": theme}
         self._devtools("Emulation.setEmulatedMedia", {"features": [feature]})
+
+    def forget_cookies(self) -> None:
+        """No server knows this browser any more."""
+        self._devtools("Network.clearBrowserCookies", {})
+
+    def picture(self) -> bytes:
+        """The visible part of the page as a PNG."""
+        answer = self._client.get(f"/session/{self._session}/screenshot")
+        assert answer.is_success, answer.text
+        return base64.b64decode(answer.json()["value"])
 
     def printed(self) -> str:
         """The page as a PDF in base64."""

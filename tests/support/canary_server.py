@@ -26,7 +26,9 @@ ROOT = "/api/v1"
 LINES = {"Content-Type": "application/x-ndjson"}
 VERBS = {verb.name: verb for verb in EVERY_VERB}
 #: Those whose answers show a secret, each to whom it belongs.
-TELLING = {"secrets.reveal", "accounts.create_key", "accounts.renew_key"}
+TELLING = {
+    *("secrets.reveal", "accounts.create_key", "accounts.renew_key", "accounts.renew_my_key"),
+}
 
 
 @dataclass

@@ -26,7 +26,19 @@ from bearinmind.changes import (
 from bearinmind.concepts import Merge, Role
 from bearinmind.errors import MindError
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
-from bearinmind.protocols import AuditEntry, History, Page, Received, Sealed, Settled, Store, User
+from bearinmind.protocols import (
+    AuditEntry,
+    History,
+    Page,
+    Received,
+    Sealed,
+    Settled,
+    Step,
+    Store,
+    TrafficCount,
+    TrafficKind,
+    User,
+)
 from bearinmind.types import (
     Access,
     Decider,
@@ -332,6 +344,8 @@ class Life:
             self.store.count_writes(key.id, NOON.date(), 9)
             told = AuditEntry(self.now, scope.user, "share", None, None, None, key.id, "with eve")
             self.store.note(told)
+            counted = TrafficCount(scope.user, [*TrafficKind][number % 4], self.now, 1 + number)
+            self.store.count_traffic([counted], self.now)
         self.store.end_key("k2", revoked_at=LATER)
 
     # ---- background work and the graph ---------------------------------------------------------
@@ -438,6 +452,7 @@ def _of(store: Store, scope: Scope) -> Iterator[tuple[str, Any]]:
     yield "sensitive", store.sensitive(scope)
     yield "audit", store.audit(scope, 99)
     yield "statistics", store.statistics(scope, LATER)
+    yield "traffic", [store.traffic(scope, step, NOON - HOUR) for step in Step]
     for as_of in (None, NOON + 3 * HOUR):
         moment = replace(admitted, as_of=as_of)
         yield f"words {as_of}", {term: _matches(store, moment, term) for term in ("walru", "now")}

@@ -90,7 +90,9 @@ def test_a_memory_lives_its_life_on_a_server_as_it_does_in_hand(ada: Any, in_han
     assert changed == in_hand.get(id_)
     assert list(ada.versions(id_)) == list(in_hand.versions(id_)) == [outcome.memory, changed]
 
-    newer = ada.store("The orders service listens on port 9090.", supersedes=[id_]).memory
+    newer = ada.store(
+        "The orders service listens on port 9090.", supersedes=[id_], trust="user"
+    ).memory
     cause = ada.store("Port 8081 was taken by the proxy.").memory
     link = ada.link(cause.id, "causes", newer.id)
     assert link.kind is LinkKind.CAUSES

@@ -35,8 +35,7 @@ def test_a_client_walks_the_graph_as_a_memory_in_hand_does(server: Serving, ada:
     mine = server.bearinmind.for_user("ada").graph
 
     assert ada.graph.neighbours("Redis", limit=3) == mine.neighbours("Redis", limit=3)
-    assert ada.graph.path("dana okafor", "Valkey") == mine.path("dana okafor", "Valkey")
-    assert ada.graph.concept("Valkey") == mine.concept("Valkey")
+    assert ada.graph.path("dana okafor", "Valkey").steps == mine.path("dana okafor", "Valkey").steps
     assert list(ada.graph.hubs(containing="a")) == list(mine.hubs(containing="a"))
     with pytest.raises(errors.ConceptNotFound, match="Oracle"):
         ada.graph.neighbours("Oracle")

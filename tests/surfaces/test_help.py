@@ -27,7 +27,7 @@ EXPECTED = {
         "secret stats demo"
     ),
     "Agents": "hooks mcp learn brief",
-    "Server": "serve sync user key share audit db",
+    "Server": "serve sync user key share audit traffic db",
     "Upkeep": "doctor config curate export import migrate-store purge work reembed",
     "Measuring": "bench",
 }

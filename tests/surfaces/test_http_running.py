@@ -112,6 +112,10 @@ def test_a_server_says_where_everything_is(command: list[str], place: Path) -> N
         assert any(line.startswith("Claude Code: claude mcp add") and key in line for line in said)
         good = httpx.get(f"{api}/users", headers={"Authorization": f"Bearer {key}"})
         assert good.status_code == 200
+        page, _, link = said[0].split()[1].partition("/#/signin?link=")
+        own = {"Origin": page, "X-Bear-In-Mind": "page"}
+        entered = [httpx.post(f"{api}/session", json={"link": link}, headers=own) for _ in range(2)]
+        assert [answer.status_code for answer in entered] == [201, 401]  # it works once
         assert httpx.get(f"{api}/users").status_code == 401
     finally:
         process.terminate()

@@ -13,7 +13,9 @@ import pytest
 from bearinmind.accounts.authenticator import Authenticator
 from bearinmind.accounts.keys import Bearer
 from bearinmind.errors import NotAuthenticated
+from bearinmind.protocols import TrafficCount, TrafficKind
 from bearinmind.store.sqlite import SqliteStore
+from bearinmind.types import UserId
 
 Run = Callable[..., Any]
 KEY = re.compile(r"bim_[a-z0-9]{12}_[A-Za-z0-9]{43}")
@@ -254,3 +256,19 @@ def test_a_memory_that_holds_one_of_our_keys_is_sealed(run: Run, ada: str) -> No
     ran = run("store", f"The phone uses {text} now.")
     assert "A secret was found" in ran.err
     assert text not in ran.out + ran.err + run("list", "--json").out
+
+
+def test_what_a_server_was_asked_is_shown_for_one_user_and_for_everybody(
+    run: Run, place: Path
+) -> None:
+    run("user", "add", "ada")
+    assert "No server has counted anything yet" in run("traffic").out
+    now = datetime.now(UTC)
+    store = SqliteStore(place)
+    for user, number in ((UserId("local"), 1_200), (UserId("ada"), 34)):
+        store.count_traffic([TrafficCount(user, TrafficKind.RECALLS, now, number)], now)
+    store.close()
+    assert "1,200" in run("traffic").out
+    [mine] = run("traffic", "--step", "minute", "--json").json["points"]
+    [all_] = run("traffic", "--everybody", "--json").json["points"]
+    assert (mine["recalls"], all_["recalls"], all_["errors"]) == (1_200, 1_234, 0)

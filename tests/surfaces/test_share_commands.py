@@ -58,6 +58,9 @@ def test_shares_are_listed_both_ways(run: Run, remember: Remember) -> None:
     assert [each["memory"] for each in both["mine"]] == [walrus]
     assert [(each["owner"], each["tag"]) for each in both["with_me"]] == [("grace", "team")]
     assert run("share", "list", "--mine", "--json").json["with_me"] == []
+    everybody = run("share", "list", "--everybody", "--json").json["shares"]
+    assert [each["owner"] for each in everybody] == ["grace", "local"]
+    assert "grace" in run("share", "list", "--everybody").out
     assert run("share", "list", "--with-me", "--json").json["mine"] == []
     lines = run("share", "list").out.splitlines()
     assert [line.split()[:4] for line in lines] == [

@@ -4,12 +4,15 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bearinmind.app import Mind
 from bearinmind.config import Settings
+from bearinmind.surfaces.cli import demo as example
 from bearinmind.surfaces.cli import terminal
 
 Run = Callable[..., Any]
@@ -182,6 +185,22 @@ def test_the_demo_can_be_kept_and_finds_by_meaning(run: Run, tmp_path: Path) -> 
     assert stats["superseded"] == 2
     assert stats["embedded"] == answer["memories"]
     assert stats["embedded_by"] == answer["embedded_by"]
+
+
+def test_the_demo_of_a_server_has_a_thing_that_changed_and_decisions_to_make(
+    tmp_path: Path,
+) -> None:
+    now = datetime.now(UTC)
+    settings = Settings(store=tmp_path / "memories.db", embedder="none", worker="off")
+    with Mind.build(settings) as mind:
+        example.fill(mind, now)
+        example.add_changes(mind, now)
+        asked = {(proposal.kind, proposal.origin) for proposal in mind.curation.proposals()}
+        assert asked == {("outdate", "contradiction"), ("store", "learning")}
+        [chain] = [x for x in mind.history("what CI runs on").chains if len(x) > 1][:1]
+        assert ["Jenkins" in state.memory.content for state in chain] == [True, False]
+        assert chain[0].until is not None
+        assert len(mind.list(session="move of the CI")) == 2
 
 
 def test_a_misspelt_variable_is_pointed_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

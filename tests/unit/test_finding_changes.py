@@ -101,6 +101,53 @@ def test_a_question_about_the_past_gets_the_past_first(ada: Mind, clock: FixedCl
         assert ada.recall(question).hits[0].memory.id == first.id
 
 
+TUESDAY = "The grocer brings vegetables on Tuesday."
+FRIDAY = "Vegetables: the grocer now brings them on Friday, late in the morning."
+
+
+def ranked(mind: Mind, question: str) -> list[str]:
+    return [hit.memory.content for hit in mind.recall(question, all=True).hits]
+
+
+def test_of_two_answers_that_no_link_connects_the_newer_comes_first(
+    ada: Mind, clock: FixedClock
+) -> None:
+    ada.store(TUESDAY)
+    clock.advance(days=200)
+    new = ada.store(FRIDAY).memory  # nothing is compared: no worker runs
+    question = "When does the grocer bring the vegetables?"
+    first = ada.recall(question, all=True).hits[0]
+    assert (first.memory.id, "current" in first.factors) == (new.id, True)
+    assert ranked(ada, "How did the grocer bring the vegetables before?")[0] == TUESDAY
+
+
+def test_an_answer_that_was_stored_on_the_same_day_is_not_taken_for_a_newer_state(
+    ada: Mind, clock: FixedClock
+) -> None:
+    ada.store(TUESDAY)
+    clock.advance(hours=2)
+    ada.store(FRIDAY)
+    assert ranked(ada, "When does the grocer bring the vegetables?")[0] == TUESDAY
+
+
+def test_an_answer_that_is_trusted_less_is_not_taken_for_a_newer_state(
+    ada: Mind, clock: FixedClock
+) -> None:
+    ada.store(TUESDAY, trust="user")
+    clock.advance(days=200)
+    ada.store(FRIDAY, trust="external")
+    assert ranked(ada, "When does the grocer bring the vegetables?")[0] == TUESDAY
+
+
+def test_two_answers_of_which_somebody_said_that_both_hold_keep_their_order(
+    ada: Mind, clock: FixedClock
+) -> None:
+    old = ada.store(TUESDAY).memory
+    clock.advance(days=200)
+    ada.resolve(ada.store(FRIDAY).memory.id, "both", old.id)
+    assert ranked(ada, "When does the grocer bring the vegetables?")[0] == TUESDAY
+
+
 def test_what_a_stored_memory_may_replace_is_said_at_once(ada: Mind, clock: FixedClock) -> None:
     [old] = stored(ada, clock, JENKINS)
     [offer] = ada.store(ACTIONS).may_replace

@@ -170,7 +170,7 @@ def test_no_memory_ever_comes_to_outdate_itself(links: list[Link]) -> None:
             assert steps <= len(NAMES)
 
 
-@given(LINKS, st.dictionaries(st.sampled_from(NAMES), st.sampled_from([0.5, 0.9, 1.0])))
+@given(LINKS, st.dictionaries(st.sampled_from(NAMES), st.sampled_from([0.0, 0.5, 0.9, 1.0])))
 def test_links_that_do_not_matter_change_no_order(
     links: list[Link], scores: dict[str, float]
 ) -> None:
@@ -184,3 +184,13 @@ def test_links_that_do_not_matter_change_no_order(
         assert few.earlier == every.earlier
         for id_ in scores:
             assert few.outdated.get(MemoryId(id_)) == every.outdated.get(MemoryId(id_))
+
+
+def test_a_current_state_that_scores_nothing_takes_the_score_of_the_earlier_one() -> None:
+    judged = [
+        Judged(MemoryId(name), score, 1.0, {}, {}) for name, score in (("a", 0.9), ("b", 0.0))
+    ]
+    decided = [link("ba", by=Decider.PERSON)]
+    arranged = arrange(judged, decided, ALL, Question(Asks.NOW, {}), Group.STATES)
+    assert [(each.id, each.score) for each in arranged.judged] == [("b", 0.9)]
+    assert [state.memory.id for state in arranged.earlier[MemoryId("b")]] == ["a"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -23,6 +23,7 @@ from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.logs import JsonLines
 from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope
 from bearinmind.surfaces.http.telemetry import Metrics, Telemetry
+from bearinmind.surfaces.http.traffic import TrafficCounter
 from bearinmind.surfaces.verbs.answers import read_cursor, write_cursor
 from bearinmind.types import Memory
 from bearinmind.work.status import WorkStatus
@@ -129,6 +130,7 @@ async def asked(app: ASGIApp) -> list[Message]:
     around = Around(
         names=Names(allowed=frozenset()),
         metrics=Metrics(pool, pool, lambda: WorkStatus(spaces=(), queue=(), next_due=None)),
+        traffic=TrafficCounter(lambda _: None, lambda: datetime.now(UTC)),
         telemetry=Telemetry(),
     )
     sent: list[Message] = []

@@ -17,7 +17,9 @@ OPERATORS = {"transfer.sql", "migrate.sql", "status.sql", "distribute.sql"}
 #: By reason: the statements of each dialect that are about the whole store.
 STORE_WIDE: Mapping[str, Mapping[str, str]] = {
     "sqlite": {
-        "a worker works for every user": "claim jobs keep_code keep_vector readings_to_keep",
+        "a worker works for every user": (
+            "claim jobs keep_code keep_vector readings_to_keep dead_jobs"
+        ),
         "a space or an extractor comes or goes for everybody": (
             "queue_all queue_readings drop_vectors drop_departures"
         ),
@@ -28,7 +30,10 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
         "the index is made anew for everybody": "unindexed",
         "a key is rotated for everybody": "sealed_under",
         "anybody may share with a reader": "sharers shared_with",
-        "an administrator reads what everybody did": "list_whole_audit",
+        "an administrator reads what everybody did": (
+            "list_whole_audit traffic_of_all users_in_traffic all_shares versions_by_owner"
+        ),
+        "what servers counted long ago is forgotten": "forget_traffic",
         "a number is the file's own, and was found by a statement that names the owner": (
             "copy_code copy_vector forget_vectors_of_row orphans remove_concepts stated_before "
             "extend_relation copy_evidence extend_relations_of settle_relations ends_of_unfounded "
@@ -38,7 +43,7 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
     },
     "postgres": {
         "a worker works for every user": (
-            "anything_due claim revive work_counts next_due count_dead count_readings_due"
+            "anything_due claim revive work_counts next_due count_dead count_readings_due dead_jobs"
         ),
         "a space or an extractor comes or goes for everybody": (
             "spaces queue_all drop_vectors drop_counts advance_jobs drop_jobs "
@@ -50,7 +55,10 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
         ),
         "a key is rotated for everybody": "sealed_under",
         "anybody may share with a reader": "sharers shared_with",
-        "an administrator reads what everybody did": "list_whole_audit",
+        "an administrator reads what everybody did": (
+            "list_whole_audit traffic_of_all users_in_traffic all_shares versions_by_owner"
+        ),
+        "what servers counted long ago is forgotten": "forget_traffic",
     },
 }
 

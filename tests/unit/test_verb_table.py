@@ -14,7 +14,9 @@ from bearinmind.errors import MindError
 from bearinmind.surfaces.cli import app as command_line
 from bearinmind.surfaces.failures import MEANINGS, meaning_of
 from bearinmind.surfaces.http.routes import Parts
+from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
 from bearinmind.surfaces.verbs.requests import Request
+from bearinmind.surfaces.verbs.server_verbs import OWN_VERBS
 from bearinmind.surfaces.verbs.table import ADMIN_VERBS, EVERY_VERB
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access
@@ -27,14 +29,18 @@ NO_TOOL = {
     "brief": "a resource: what an agent begins with it does not ask for",
     "curation.proposal": "inbox_list has every proposal whole",
     "unlink": "people undo",
-    "graph.concept": "graph_neighbours says it in fewer words",
+    **dict.fromkeys(
+        (verb.name for verb in OWN_VERBS), "the page and the command line are for people"
+    ),
+    **dict.fromkeys(
+        (verb.name for verb in GRAPH_VERBS if verb.tool is None),
+        "a recall follows the graph by itself; people look around in it",
+    ),
     **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
 }
 #: By group of verbs: what a memory in this process can do that no server offers, and why.
 ONLY_HERE: dict[str, dict[str, str]] = {
     "": {
-        "purge": "it cannot be undone: only on the machine of the store",
-        "plan_purge": "see purge",
         "restorable": "a part of restore",
         "versions": "in the answer of get",
         "links": "in the answer of get",
@@ -50,17 +56,13 @@ ONLY_HERE: dict[str, dict[str, str]] = {
         "close": "ends this object",
     },
     "graph": {
-        "of_memory": "concepts are looked up by name on every surface",
         "memories": "in the answers of neighbours and path",
         "labels": "in the answers of neighbours and path",
+        "named": "in the answers of concept and path",
         **dict.fromkeys(
-            (
-                *("counts", "contradictions", "resolve", "retract"),
-                *("merge", "unmerge", "merges", "likely_merges"),
-            ),
+            ("counts", "contradictions", "resolve", "retract", "likely_merges"),
             "for the person who looks after a store: the commands of graph",
         ),
-        "subgraph": "a picture for people: the command graph subgraph; neighbours are offered",
         "export": "a file: the command graph export",
         "import_lines": "a file: the command graph import",
     },
@@ -84,6 +86,8 @@ ONLY_HERE: dict[str, dict[str, str]] = {
     "accounts": {
         "first_key": "the command serve --first-key",
         "authenticator": "the server itself asks it",
+        "sessions": "the server itself asks it, for the page",
+        "writes_today": "in the keys of a user",
     },
 }
 

@@ -3,6 +3,27 @@
 /** What a key lets its bearer do; each includes those before it. */
 export type Access = "read" | "write" | "admin";
 
+/** A session of an agent, by what was remembered in it. */
+export interface AgentSession {
+  session: string;
+  project: string | null;
+  agent: string | null;
+  first: string;
+  last: string;
+  memories: number;
+}
+
+/** The sessions of agents, the latest first. */
+export interface AgentSessionsAnswer {
+  sessions: (AgentSession)[];
+}
+
+/** A name that was merged into a concept. */
+export interface AliasRequest {
+  /** A name, in any case. */
+  alias: string;
+}
+
 /** The same content was stored before, and was not stored again. */
 export interface AlreadyKnown {
   kind: "already_known";
@@ -51,6 +72,9 @@ export interface BriefAnswer {
   as_data: (string)[];
 }
 
+/** The spans of time in which memories are counted. */
+export type Bucket = "day" | "week" | "month";
+
 /** An entity or idea that recurs across memories. */
 export interface Concept {
   name: string;
@@ -61,16 +85,13 @@ export interface Concept {
   aliases?: (string)[];
 }
 
-/** A concept, where it is mentioned and how it relates, also in the past. */
-export interface ConceptCard {
+/** A concept with its memories and its relations, past ones included. */
+export interface ConceptAnswer {
   concept: Concept;
-  mentions: Record<string, (RoleOutput)[]>;
   relations: (Relation)[];
-}
-
-/** Concepts, those that most memories mention first. */
-export interface ConceptsAnswer {
-  concepts: (Concept)[];
+  others: (Concept)[];
+  memories: (Memory)[];
+  as_data: (string)[];
 }
 
 /** Two memories of which one may have replaced the other; nobody has decided which holds. */
@@ -92,8 +113,36 @@ export interface CreateKeyRequest {
   per_day?: number | null;
 }
 
+/** Jobs that were given up, the youngest first. */
+export interface DeadAnswer {
+  jobs: (DeadJob)[];
+}
+
+/** A job of background work that was given up. */
+export interface DeadJob {
+  kind: string;
+  target: string;
+  owner: string;
+  memory: string;
+  attempts: number;
+  error: string | null;
+}
+
 /** Who or what decided that one memory outdates another; the later in this list prevails. */
 export type Decider = "scorer" | "model" | "agent" | "person";
+
+/** How many live memories were made when. */
+export interface Density {
+  bucket: Bucket;
+  spans: (DensitySpan)[];
+}
+
+/** How many memories were made in a span of time. */
+export interface DensitySpan {
+  start: string;
+  memories: number;
+  categories: Record<string, number>;
+}
 
 /** A proposal, and who decides on it. */
 export interface DismissBody {
@@ -207,6 +256,11 @@ export interface Hit {
   outdated?: Outdated | null;
 }
 
+/** Concepts, the one that most memories mention first. */
+export interface HubsAnswer {
+  concepts: (Concept)[];
+}
+
 /** A candidate after adjustment. */
 export interface Judged {
   id: string;
@@ -242,10 +296,20 @@ export interface Key {
 /** Keys, without what makes them keys. */
 export interface KeysAnswer {
   keys: (Key)[];
+  writes_today: Record<string, number>;
 }
 
 /** What a concept is, as far as an extractor can tell. */
 export type Kind = "name" | "person" | "place" | "organisation" | "work" | "event" | "identifier" | "host" | "topic";
+
+/** A vector space of a store, and how far it is filled. */
+export interface KnownSpace {
+  space: Space;
+  state: SpaceState;
+  embedded: number;
+  waiting: number;
+  dead: number;
+}
 
 /** The messages of a turn, oldest first, and where they were said. */
 export interface LearnRequest {
@@ -362,6 +426,37 @@ export interface Memory {
   version: number;
 }
 
+/** What a memory mentions, and the relations that it is evidence for. */
+export interface MemoryCard {
+  id: string;
+  concepts: Record<string, (Concept)[]>;
+  relations: (Relation)[];
+}
+
+/** Two concepts that are taken for one, until that is undone. */
+export interface Merge {
+  alias: string;
+  into: string;
+  reason: string;
+  score: number;
+  merged_at: string;
+  undone_at?: string | null;
+}
+
+/** Two names that are taken for one concept. */
+export interface MergeRequest {
+  /** A name, in any case. */
+  alias: string;
+  /** A name, in any case. */
+  into: string;
+  reason?: string;
+}
+
+/** The merges that hold, oldest first. */
+export interface MergesAnswer {
+  merges: (Merge)[];
+}
+
 /** A message of a turn; only those of users and assistants are learned from. */
 export interface MessageRequest {
   role: RoleInput;
@@ -441,20 +536,18 @@ export interface OverBudget {
   text: string;
 }
 
-/** The shortest way from one concept to another, as far as was looked. */
-export interface Path {
-  start: Concept;
-  goal: Concept;
-  longest: number;
-  steps: (Edge)[];
-  passed_over: (string)[];
-  partly: (string)[];
+/** How many versions of memories a user has in the index. */
+export interface OwnerSize {
+  owner: string;
+  versions: number;
 }
 
-/** A way from a concept to another, with a memory for each step. */
+/** A way from a concept to another; without steps there is none, or the two are one. */
 export interface PathAnswer {
-  found: boolean;
-  way: Path;
+  start: Concept;
+  goal: Concept;
+  steps: (Edge)[];
+  concepts: (Concept)[];
   memories: (Memory)[];
   as_data: (string)[];
 }
@@ -511,6 +604,26 @@ export interface Provenance {
   project?: string | null;
   source?: string | null;
   trust?: Trust;
+}
+
+/** What a purge removes for good. */
+export interface PurgePlan {
+  memories: (Memory)[];
+  versions: number;
+  links: number;
+}
+
+/** Deleted memories, and what the plan said of them: it is refused if that has changed. */
+export interface PurgeRequest {
+  ids: (string)[];
+  versions: number;
+  links: number;
+}
+
+/** What was removed for good. */
+export interface Purged {
+  plan: PurgePlan;
+  traces_may_remain: boolean;
 }
 
 /** A question put to the memory, as the caller gave it. */
@@ -598,6 +711,23 @@ export interface RenewKeyBody {
   overlap_hours?: number;
 }
 
+/** For how long the key stays good beside the new one. */
+export interface RenewMyKeyRequest {
+  overlap_hours?: number;
+}
+
+/** A benchmark report in the folder of the setting `reports`. */
+export interface Report {
+  name: string;
+  bytes: number;
+  written_at: string;
+}
+
+/** Benchmark reports, the youngest first. */
+export interface ReportsAnswer {
+  reports: (Report)[];
+}
+
 /** How the reranker did. */
 export interface RerankReport {
   model: string;
@@ -632,6 +762,11 @@ export interface Resolved {
   id: string;
   resolution: Resolution;
   links: (Link)[];
+}
+
+/** How many jobs are tried again. */
+export interface Retried {
+  jobs: number;
 }
 
 /** What a review found. */
@@ -713,8 +848,27 @@ export interface SharesAnswer {
   shares: (Share)[];
 }
 
+/** How large a store is, and whose that is. */
+export interface Sizes {
+  facts: StoreFacts;
+  owners: (OwnerSize)[];
+}
+
 /** The order in which the memories chosen by relevance are presented. */
 export type SortBy = "relevance" | "importance" | "recency";
+
+/** A vector space: what made the vectors in it. Those of two spaces are never compared. */
+export interface Space {
+  model: string;
+  revision: string;
+  dimensions: number;
+  query_prompt?: string;
+  memory_prompt?: string;
+  text?: string;
+}
+
+/** What a vector space is for. */
+export type SpaceState = "active" | "filling" | "retired";
 
 /** A stretch of time. */
 export interface Span {
@@ -741,6 +895,9 @@ export interface Statistics {
   sharers?: number;
 }
 
+/** The spans of time in which a server counts. */
+export type StepInput = "minute" | "hour";
+
 /** Something to remember, once. */
 export interface StoreBody {
   content: string;
@@ -761,6 +918,12 @@ export interface StoreBody {
   wait?: boolean;
 }
 
+/** The size of a store, and the software that it runs on. */
+export interface StoreFacts {
+  bytes: number | null;
+  versions: Record<string, string>;
+}
+
 /** What became of each draft, in their order. */
 export interface StoreManyAnswer {
   outcomes: (Stored | AlreadyKnown | NotStored)[];
@@ -776,6 +939,15 @@ export interface Stored {
   kind: "stored";
   memory: Memory;
   may_replace?: (MayReplace)[];
+}
+
+/** Concepts around a centre, and everything that joins any two of them. */
+export interface Subgraph {
+  centre: Concept;
+  concepts: (Concept)[];
+  relations: (Relation)[];
+  together: (Together)[];
+  left_out: number;
 }
 
 /** A newer memory supersedes it. */
@@ -805,6 +977,13 @@ export interface TimelineAnswer {
   as_data: (string)[];
 }
 
+/** Two concepts and the memories that mention both. */
+export interface Together {
+  one: string;
+  other: string;
+  memories: (string)[];
+}
+
 /** The full record of how a recall found its answer. */
 export interface Trace {
   legs: (LegReport)[];
@@ -822,8 +1001,31 @@ export interface Trace {
   degraded: (string)[];
 }
 
+/** How often something was done, in steps of a minute or an hour. */
+export interface Traffic {
+  step: bearinmind__protocols__server__Step;
+  since: string;
+  points: (TrafficPoint)[];
+}
+
+/** What was counted in the minute or the hour that begins at `start`. */
+export interface TrafficPoint {
+  start: string;
+  requests?: number;
+  recalls?: number;
+  stores?: number;
+  errors?: number;
+}
+
 /** How far a reader may rely on the text of a memory. */
 export type Trust = "user" | "agent" | "external";
+
+/** Why there is no semantic recall just now. */
+export interface Unavailable {
+  reason: string;
+  hint?: string;
+  expected?: boolean;
+}
 
 /** It hardly answers the query, and is folded away. */
 export interface Unlikely {
@@ -831,6 +1033,11 @@ export interface Unlikely {
   probability: number;
   floor: number;
   text: string;
+}
+
+/** The concept that is separate again. */
+export interface UnmergeAnswer {
+  name: string;
 }
 
 /** What is to change about a memory; what is not said stays. */
@@ -861,6 +1068,15 @@ export interface UserRequest {
   name: string;
 }
 
+/** What was counted of one user. */
+export interface UserTraffic {
+  user: string;
+  requests?: number;
+  recalls?: number;
+  stores?: number;
+  errors?: number;
+}
+
 /** Every user whom the server knows. */
 export interface UsersAnswer {
   users: (User)[];
@@ -868,6 +1084,14 @@ export interface UsersAnswer {
 
 /** Whether what is stored answers a query. */
 export type Verdict = "found" | "perhaps" | "nothing";
+
+/** How often everybody did something, in all and each. */
+export interface WholeTraffic {
+  step: bearinmind__protocols__server__Step;
+  since: string;
+  points: (TrafficPoint)[];
+  users: (UserTraffic)[];
+}
 
 /** What led to a memory. */
 export interface WhyAnswer {
@@ -916,11 +1140,35 @@ export interface WhyNotRequest {
   id: string;
 }
 
+/** How many jobs of a kind are in a state. */
+export interface WorkCount {
+  kind: string;
+  target: string;
+  state: WorkState;
+  jobs: number;
+  last_error: string | null;
+}
+
+/** The state of a job. */
+export type WorkState = "waiting" | "running" | "dead";
+
+/** The vector spaces of a store, its extractor and its queue. */
+export interface WorkStatus {
+  spaces: (KnownSpace)[];
+  queue: (WorkCount)[];
+  next_due: string | null;
+  extractor?: string;
+  meaning_off?: Unavailable | null;
+}
+
 /** A sentence that is not kept. */
 export interface bearinmind__learn__model__Refused {
   said: string;
   reason: Refusal;
 }
+
+/** The spans of time in which a server counts. */
+export type bearinmind__protocols__server__Step = "minute" | "hour";
 
 /** One step back along the provenance of a memory. */
 export interface bearinmind__recall__history__Step {
@@ -1095,6 +1343,106 @@ export type SharedWithMeCall = Record<string, never>;
 /** What you share with other users. */
 export type MySharesCall = Record<string, never>;
 
+/** The concepts that most memories mention, perhaps only those with a text in the name. */
+export type GraphHubsCall = {
+  categories?: (string)[];
+  tags?: (string)[];
+  created_from?: string;
+  created_to?: string;
+  session?: string;
+  project?: string;
+  agent?: string;
+  as_of?: string;
+  states?: (State)[];
+  limit?: number;
+  containing?: string;
+};
+
+/** What is one step away from a concept. */
+export type GraphNeighboursCall = {
+  categories?: (string)[];
+  tags?: (string)[];
+  created_from?: string;
+  created_to?: string;
+  session?: string;
+  project?: string;
+  agent?: string;
+  as_of?: string;
+  states?: (State)[];
+  /** A name, in any case. */
+  concept: string;
+  limit?: number;
+};
+
+/** A concept with its memories and its relations, past ones included. */
+export type GraphConceptCall = {
+  categories?: (string)[];
+  tags?: (string)[];
+  created_from?: string;
+  created_to?: string;
+  session?: string;
+  project?: string;
+  agent?: string;
+  as_of?: string;
+  states?: (State)[];
+  /** A name, in any case. */
+  concept: string;
+  limit?: number;
+};
+
+/** The concepts within some steps of one, and what joins them. */
+export type GraphSubgraphCall = {
+  categories?: (string)[];
+  tags?: (string)[];
+  created_from?: string;
+  created_to?: string;
+  session?: string;
+  project?: string;
+  agent?: string;
+  as_of?: string;
+  states?: (State)[];
+  /** A name, in any case. */
+  centre: string;
+  hops?: number;
+  limit?: number;
+};
+
+/** The shortest way from a concept to another, over relations and shared memories. */
+export type GraphPathCall = {
+  categories?: (string)[];
+  tags?: (string)[];
+  created_from?: string;
+  created_to?: string;
+  session?: string;
+  project?: string;
+  agent?: string;
+  as_of?: string;
+  states?: (State)[];
+  /** A name, in any case. */
+  start: string;
+  /** A name, in any case. */
+  goal: string;
+  longest?: number;
+};
+
+/** What a memory mentions, and the relations that it is evidence for. */
+export type GraphOfMemoryCall = {
+  /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
+  id: string;
+};
+
+/** Which names are taken for one concept. */
+export type GraphMergesCall = {
+  /** Also those that were undone. */
+  undone?: boolean;
+};
+
+/** Treat a concept as another one; it can be undone. */
+export type GraphMergeCall = MergeRequest;
+
+/** Undo a merge. */
+export type GraphUnmergeCall = AliasRequest;
+
 /** Learn preferences, decisions and corrections from what was said in a turn. */
 export type LearnCall = LearnRequest;
 
@@ -1105,6 +1453,46 @@ export type BriefCall = {
   query?: string;
   limit?: number;
   budget_bytes?: number;
+};
+
+/** What purging deleted memories would remove for good. */
+export type PlanPurgeCall = {
+  ids: (string)[];
+};
+
+/** Remove deleted memories for good, as planned; this cannot be undone. */
+export type PurgeCall = PurgeRequest;
+
+/** How many of your memories were made when, by category. */
+export type ServerDensityCall = {
+  bucket?: Bucket;
+};
+
+/** The sessions of agents in which your memories were made, the latest first. */
+export type ServerAgentSessionsCall = {
+  limit?: number;
+};
+
+/** Your requests, recalls, stores and errors on the server over time. */
+export type ServerTrafficCall = {
+  step?: StepInput;
+};
+
+/** Your keys, and how much of their quotas is used today. */
+export type AccountsMyKeysCall = Record<string, never>;
+
+/** Make a key in place of the one that you use, which stays good for a while. */
+export type AccountsRenewMyKeyCall = RenewMyKeyRequest;
+
+/** Revoke one of your keys. */
+export type AccountsRevokeMyKeyCall = {
+  /** The id of a key. */
+  id: string;
+};
+
+/** What was done with your secrets, shares and keys, youngest first. */
+export type AccountsMyAuditCall = {
+  limit?: number;
 };
 
 /** Review all memories for what could be tidied up, perhaps into the inbox. */
@@ -1140,72 +1528,30 @@ export type CurationUndoCall = {
   id: string;
 };
 
-/** What is one step away from a concept. */
-export type GraphNeighboursCall = {
-  categories?: (string)[];
-  tags?: (string)[];
-  created_from?: string;
-  created_to?: string;
-  session?: string;
-  project?: string;
-  agent?: string;
-  as_of?: string;
-  states?: (State)[];
-  /** A concept, by its name in any case. */
-  concept: string;
+/** Everybody's requests, recalls, stores and errors over time. */
+export type ServerWholeTrafficCall = {
+  step?: StepInput;
+};
+
+/** What everybody shares. */
+export type ServerSharesCall = Record<string, never>;
+
+/** How large the store is, and who has how much. */
+export type ServerSizesCall = Record<string, never>;
+
+/** The benchmark reports that the server can show. */
+export type ServerReportsCall = Record<string, never>;
+
+/** How far background work is. */
+export type WorkStatusCall = Record<string, never>;
+
+/** The jobs of background work that were given up, and why. */
+export type WorkDeadCall = {
   limit?: number;
 };
 
-/** The shortest way from a concept to another. */
-export type GraphPathCall = {
-  categories?: (string)[];
-  tags?: (string)[];
-  created_from?: string;
-  created_to?: string;
-  session?: string;
-  project?: string;
-  agent?: string;
-  as_of?: string;
-  states?: (State)[];
-  /** A concept, by its name in any case. */
-  start: string;
-  /** A concept, by its name in any case. */
-  goal: string;
-  /** The most steps of a way. */
-  longest?: number;
-};
-
-/** A concept with its memories and relations. */
-export type GraphConceptCall = {
-  categories?: (string)[];
-  tags?: (string)[];
-  created_from?: string;
-  created_to?: string;
-  session?: string;
-  project?: string;
-  agent?: string;
-  as_of?: string;
-  states?: (State)[];
-  /** A concept, by its name in any case. */
-  concept: string;
-  limit?: number;
-};
-
-/** The concepts that most memories mention. */
-export type GraphHubsCall = {
-  categories?: (string)[];
-  tags?: (string)[];
-  created_from?: string;
-  created_to?: string;
-  session?: string;
-  project?: string;
-  agent?: string;
-  as_of?: string;
-  states?: (State)[];
-  limit?: number;
-  /** Only with this text in their name. */
-  containing?: string;
-};
+/** Try again the jobs of background work that were given up. */
+export type WorkRetryDeadCall = Record<string, never>;
 
 /** Every user whom the server knows. */
 export type AccountsUsersCall = Record<string, never>;
@@ -1275,18 +1621,39 @@ export const OPERATIONS: Record<string, Operation> = {
   "unshare_tag": {"method": "DELETE", "path": "/tags/{tag}/shares/{reader}", "query": [], "headers": {}, "repeatable": true},
   "shared_with_me": {"method": "GET", "path": "/shares/with-me", "query": [], "headers": {}, "repeatable": true},
   "my_shares": {"method": "GET", "path": "/shares", "query": [], "headers": {}, "repeatable": true},
+  "graph.hubs": {"method": "GET", "path": "/graph/hubs", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "limit", "containing"], "headers": {}, "repeatable": true},
+  "graph.neighbours": {"method": "GET", "path": "/graph/neighbours", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "concept", "limit"], "headers": {}, "repeatable": true},
+  "graph.concept": {"method": "GET", "path": "/graph/concept", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "concept", "limit"], "headers": {}, "repeatable": true},
+  "graph.subgraph": {"method": "GET", "path": "/graph/around", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "centre", "hops", "limit"], "headers": {}, "repeatable": true},
+  "graph.path": {"method": "GET", "path": "/graph/path", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "start", "goal", "longest"], "headers": {}, "repeatable": true},
+  "graph.of_memory": {"method": "GET", "path": "/memories/{id}/concepts", "query": [], "headers": {}, "repeatable": true},
+  "graph.merges": {"method": "GET", "path": "/graph/merges", "query": ["undone"], "headers": {}, "repeatable": true},
+  "graph.merge": {"method": "POST", "path": "/graph/merges", "query": [], "headers": {}, "repeatable": false},
+  "graph.unmerge": {"method": "POST", "path": "/graph/merges/end", "query": [], "headers": {}, "repeatable": false},
   "learn": {"method": "POST", "path": "/learn", "query": [], "headers": {}, "repeatable": false},
   "brief": {"method": "GET", "path": "/brief", "query": ["project", "session", "query", "limit", "budget_bytes"], "headers": {}, "repeatable": true},
+  "plan_purge": {"method": "GET", "path": "/purge", "query": ["ids"], "headers": {}, "repeatable": true},
+  "purge": {"method": "POST", "path": "/purge", "query": [], "headers": {}, "repeatable": false},
+  "server.density": {"method": "GET", "path": "/density", "query": ["bucket"], "headers": {}, "repeatable": true},
+  "server.agent_sessions": {"method": "GET", "path": "/sessions", "query": ["limit"], "headers": {}, "repeatable": true},
+  "server.traffic": {"method": "GET", "path": "/traffic", "query": ["step"], "headers": {}, "repeatable": true},
+  "accounts.my_keys": {"method": "GET", "path": "/me/keys", "query": [], "headers": {}, "repeatable": true},
+  "accounts.renew_my_key": {"method": "POST", "path": "/me/key/renew", "query": [], "headers": {}, "repeatable": false},
+  "accounts.revoke_my_key": {"method": "DELETE", "path": "/me/keys/{id}", "query": [], "headers": {}, "repeatable": true},
+  "accounts.my_audit": {"method": "GET", "path": "/me/audit", "query": ["limit"], "headers": {}, "repeatable": true},
   "curation.review": {"method": "POST", "path": "/curation/review", "query": [], "headers": {}, "repeatable": false},
   "curation.proposals": {"method": "GET", "path": "/proposals", "query": ["states", "limit"], "headers": {}, "repeatable": true},
   "curation.proposal": {"method": "GET", "path": "/proposals/{id}", "query": [], "headers": {}, "repeatable": true},
   "curation.apply": {"method": "POST", "path": "/proposals/{id}/apply", "query": [], "headers": {}, "repeatable": false},
   "curation.dismiss": {"method": "POST", "path": "/proposals/{id}/dismiss", "query": [], "headers": {}, "repeatable": false},
   "curation.undo": {"method": "POST", "path": "/proposals/{id}/undo", "query": [], "headers": {}, "repeatable": false},
-  "graph.neighbours": {"method": "GET", "path": "/graph/neighbours", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "concept", "limit"], "headers": {}, "repeatable": true},
-  "graph.path": {"method": "GET", "path": "/graph/path", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "start", "goal", "longest"], "headers": {}, "repeatable": true},
-  "graph.concept": {"method": "GET", "path": "/graph/concept", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "concept", "limit"], "headers": {}, "repeatable": true},
-  "graph.hubs": {"method": "GET", "path": "/graph/hubs", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "limit", "containing"], "headers": {}, "repeatable": true},
+  "server.whole_traffic": {"method": "GET", "path": "/traffic/all", "query": ["step"], "headers": {}, "repeatable": true},
+  "server.shares": {"method": "GET", "path": "/shares/all", "query": [], "headers": {}, "repeatable": true},
+  "server.sizes": {"method": "GET", "path": "/sizes", "query": [], "headers": {}, "repeatable": true},
+  "server.reports": {"method": "GET", "path": "/reports", "query": [], "headers": {}, "repeatable": true},
+  "work.status": {"method": "GET", "path": "/work", "query": [], "headers": {}, "repeatable": true},
+  "work.dead": {"method": "GET", "path": "/work/dead", "query": ["limit"], "headers": {}, "repeatable": true},
+  "work.retry_dead": {"method": "POST", "path": "/work/retry", "query": [], "headers": {}, "repeatable": false},
   "accounts.users": {"method": "GET", "path": "/users", "query": [], "headers": {}, "repeatable": true},
   "accounts.add_user": {"method": "POST", "path": "/users", "query": [], "headers": {}, "repeatable": false},
   "accounts.disable_user": {"method": "POST", "path": "/users/{name}/disable", "query": [], "headers": {}, "repeatable": false},
@@ -1411,6 +1778,14 @@ export abstract class Verbs {
   brief(request: BriefCall = {}): Promise<BriefAnswer> {
     return this.call("brief", request);
   }
+  /** What purging deleted memories would remove for good. */
+  planPurge(request: PlanPurgeCall): Promise<PurgePlan> {
+    return this.call("plan_purge", request);
+  }
+  /** Remove deleted memories for good, as planned; this cannot be undone. */
+  purge(request: PurgeCall): Promise<Purged> {
+    return this.call("purge", request);
+  }
   /** The verbs of secrets. */
   get secrets() {
     const call = <Answer>(name: string, request: object): Promise<Answer> =>
@@ -1422,57 +1797,81 @@ export abstract class Verbs {
       },
     };
   }
-  /** The verbs of curation. */
-  get curation() {
-    const call = <Answer>(name: string, request: object): Promise<Answer> =>
-      this.call<Answer>(name, request);
-    return {
-      /** Review all memories for what could be tidied up, perhaps into the inbox. */
-      review(request: CurationReviewCall = {}): Promise<Review> {
-        return call("curation.review", request);
-      },
-      /** What waits for a decision, or was decided. */
-      proposals(request: CurationProposalsCall = {}): Promise<ProposalsAnswer> {
-        return call("curation.proposals", request);
-      },
-      /** One proposal. */
-      proposal(request: CurationProposalCall): Promise<Proposal> {
-        return call("curation.proposal", request);
-      },
-      /** Do what a proposal says, or say which of two memories holds; it can be undone. */
-      apply(request: CurationApplyCall): Promise<Proposal> {
-        return call("curation.apply", request);
-      },
-      /** Decide against a proposal; it is not made again. */
-      dismiss(request: CurationDismissCall): Promise<Proposal> {
-        return call("curation.dismiss", request);
-      },
-      /** Take back what a proposal did. */
-      undo(request: CurationUndoCall): Promise<Proposal> {
-        return call("curation.undo", request);
-      },
-    };
-  }
   /** The verbs of graph. */
   get graph() {
     const call = <Answer>(name: string, request: object): Promise<Answer> =>
       this.call<Answer>(name, request);
     return {
+      /** The concepts that most memories mention, perhaps only those with a text in the name. */
+      hubs(request: GraphHubsCall = {}): Promise<HubsAnswer> {
+        return call("graph.hubs", request);
+      },
       /** What is one step away from a concept. */
       neighbours(request: GraphNeighboursCall): Promise<NeighboursAnswer> {
         return call("graph.neighbours", request);
       },
-      /** The shortest way from a concept to another. */
+      /** A concept with its memories and its relations, past ones included. */
+      concept(request: GraphConceptCall): Promise<ConceptAnswer> {
+        return call("graph.concept", request);
+      },
+      /** The concepts within some steps of one, and what joins them. */
+      subgraph(request: GraphSubgraphCall): Promise<Subgraph> {
+        return call("graph.subgraph", request);
+      },
+      /** The shortest way from a concept to another, over relations and shared memories. */
       path(request: GraphPathCall): Promise<PathAnswer> {
         return call("graph.path", request);
       },
-      /** A concept with its memories and relations. */
-      concept(request: GraphConceptCall): Promise<ConceptCard> {
-        return call("graph.concept", request);
+      /** What a memory mentions, and the relations that it is evidence for. */
+      ofMemory(request: GraphOfMemoryCall): Promise<MemoryCard> {
+        return call("graph.of_memory", request);
       },
-      /** The concepts that most memories mention. */
-      hubs(request: GraphHubsCall = {}): Promise<ConceptsAnswer> {
-        return call("graph.hubs", request);
+      /** Which names are taken for one concept. */
+      merges(request: GraphMergesCall = {}): Promise<MergesAnswer> {
+        return call("graph.merges", request);
+      },
+      /** Treat a concept as another one; it can be undone. */
+      merge(request: GraphMergeCall): Promise<Merge> {
+        return call("graph.merge", request);
+      },
+      /** Undo a merge. */
+      unmerge(request: GraphUnmergeCall): Promise<UnmergeAnswer> {
+        return call("graph.unmerge", request);
+      },
+    };
+  }
+  /** The verbs of server. */
+  get server() {
+    const call = <Answer>(name: string, request: object): Promise<Answer> =>
+      this.call<Answer>(name, request);
+    return {
+      /** How many of your memories were made when, by category. */
+      density(request: ServerDensityCall = {}): Promise<Density> {
+        return call("server.density", request);
+      },
+      /** The sessions of agents in which your memories were made, the latest first. */
+      agentSessions(request: ServerAgentSessionsCall = {}): Promise<AgentSessionsAnswer> {
+        return call("server.agent_sessions", request);
+      },
+      /** Your requests, recalls, stores and errors on the server over time. */
+      traffic(request: ServerTrafficCall = {}): Promise<Traffic> {
+        return call("server.traffic", request);
+      },
+      /** Everybody's requests, recalls, stores and errors over time. */
+      wholeTraffic(request: ServerWholeTrafficCall = {}): Promise<WholeTraffic> {
+        return call("server.whole_traffic", request);
+      },
+      /** What everybody shares. */
+      shares(request: ServerSharesCall = {}): Promise<SharesAnswer> {
+        return call("server.shares", request);
+      },
+      /** How large the store is, and who has how much. */
+      sizes(request: ServerSizesCall = {}): Promise<Sizes> {
+        return call("server.sizes", request);
+      },
+      /** The benchmark reports that the server can show. */
+      reports(request: ServerReportsCall = {}): Promise<ReportsAnswer> {
+        return call("server.reports", request);
       },
     };
   }
@@ -1481,6 +1880,22 @@ export abstract class Verbs {
     const call = <Answer>(name: string, request: object): Promise<Answer> =>
       this.call<Answer>(name, request);
     return {
+      /** Your keys, and how much of their quotas is used today. */
+      myKeys(request: AccountsMyKeysCall = {}): Promise<KeysAnswer> {
+        return call("accounts.my_keys", request);
+      },
+      /** Make a key in place of the one that you use, which stays good for a while. */
+      renewMyKey(request: AccountsRenewMyKeyCall = {}): Promise<NewKey> {
+        return call("accounts.renew_my_key", request);
+      },
+      /** Revoke one of your keys. */
+      revokeMyKey(request: AccountsRevokeMyKeyCall): Promise<Key> {
+        return call("accounts.revoke_my_key", request);
+      },
+      /** What was done with your secrets, shares and keys, youngest first. */
+      myAudit(request: AccountsMyAuditCall = {}): Promise<AuditAnswer> {
+        return call("accounts.my_audit", request);
+      },
       /** Every user whom the server knows. */
       users(request: AccountsUsersCall = {}): Promise<UsersAnswer> {
         return call("accounts.users", request);
@@ -1516,6 +1931,56 @@ export abstract class Verbs {
       /** What was done with secrets, shares, users and keys, youngest first. */
       audit(request: AccountsAuditCall = {}): Promise<AuditAnswer> {
         return call("accounts.audit", request);
+      },
+    };
+  }
+  /** The verbs of curation. */
+  get curation() {
+    const call = <Answer>(name: string, request: object): Promise<Answer> =>
+      this.call<Answer>(name, request);
+    return {
+      /** Review all memories for what could be tidied up, perhaps into the inbox. */
+      review(request: CurationReviewCall = {}): Promise<Review> {
+        return call("curation.review", request);
+      },
+      /** What waits for a decision, or was decided. */
+      proposals(request: CurationProposalsCall = {}): Promise<ProposalsAnswer> {
+        return call("curation.proposals", request);
+      },
+      /** One proposal. */
+      proposal(request: CurationProposalCall): Promise<Proposal> {
+        return call("curation.proposal", request);
+      },
+      /** Do what a proposal says, or say which of two memories holds; it can be undone. */
+      apply(request: CurationApplyCall): Promise<Proposal> {
+        return call("curation.apply", request);
+      },
+      /** Decide against a proposal; it is not made again. */
+      dismiss(request: CurationDismissCall): Promise<Proposal> {
+        return call("curation.dismiss", request);
+      },
+      /** Take back what a proposal did. */
+      undo(request: CurationUndoCall): Promise<Proposal> {
+        return call("curation.undo", request);
+      },
+    };
+  }
+  /** The verbs of work. */
+  get work() {
+    const call = <Answer>(name: string, request: object): Promise<Answer> =>
+      this.call<Answer>(name, request);
+    return {
+      /** How far background work is. */
+      status(request: WorkStatusCall = {}): Promise<WorkStatus> {
+        return call("work.status", request);
+      },
+      /** The jobs of background work that were given up, and why. */
+      dead(request: WorkDeadCall = {}): Promise<DeadAnswer> {
+        return call("work.dead", request);
+      },
+      /** Try again the jobs of background work that were given up. */
+      retryDead(request: WorkRetryDeadCall = {}): Promise<Retried> {
+        return call("work.retry_dead", request);
       },
     };
   }

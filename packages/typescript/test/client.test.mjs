@@ -69,7 +69,7 @@ test("many are stored at once, and the graph is walked", async () => {
   assert.deepEqual(outcomes.map((each) => each.kind), ["stored", "not_stored"]);
   await client.store({ content: "Redis was replaced by Valkey.", wait: true });
   const found = await client.graph.path({ start: "Dana Okafor", goal: "Valkey" });
-  assert.equal(found.found, true);
+  assert.ok(found.steps.length > 0);
   assert.equal((await client.curation.review()).memories > 1, true);
   assert.deepEqual((await client.curation.proposals()).proposals, []);
 });

@@ -6,19 +6,21 @@ import ipaddress
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from bearinmind.accounts.keys import Bearer, ended_at
 from bearinmind.errors import NotAllowed, NotAuthenticated, QuotaUsedUp, TooManyRequests
-from bearinmind.protocols import Accounts
+from bearinmind.protocols import Accounts, BrowserSession
 from bearinmind.types import Access, Key, UserId
 
 _MINUTE = 60.0  # seconds
 _MOST = 20_000  # clients that are remembered: some megabytes
 _IPV6_NETWORK = 64  # bits: what one customer of a provider has at least
 _SCHEME = "bearer"
+_SHOWN = 12  # characters of a client in a message: the id of a key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class Caller:
     access: Access
     key_id: str | None = None  #: None where the server needs no key
     per_day: int | None = None  #: writes
+    session_ends_at: datetime | None = None  #: None for who came without a session
 
 
 class Authenticator:
@@ -72,29 +75,51 @@ class Authenticator:
         Raises `NotAuthenticated` for a missing or invalid key, `TooManyRequests` when the key was
         used too often or the address has sent too many invalid keys.
         """
-        network = _network(address)
         bearer = Bearer.read(_key_text(authorization))
-        # A key that was valid before is no guess: its holder is let in, even from an address that
-        # has sent too many invalid keys.
-        if network is not None and (bearer is None or bearer.hash not in self._good):
+        with self.guarding(bearer.hash if bearer else None, address):
+            key = self._valid_key(self._accounts.key(bearer.id) if bearer else None, bearer)
+        self._count_request(key.id, key.per_minute)
+        return Caller(user=key.user, access=key.access, key_id=key.id, per_day=key.per_day)
+
+    def of_session(self, session: BrowserSession) -> Caller:
+        """The caller of a session, and count the request; it ends when its key does."""
+        caller = Caller(
+            user=session.user, access=session.access, session_ends_at=session.expires_at
+        )
+        if session.key_id is None:
+            self._count_request(session.hash.hex(), None)
+            return caller
+        key = self._valid_key(self._accounts.key(session.key_id))
+        self._count_request(key.id, key.per_minute)
+        return replace(caller, key_id=key.id, per_day=key.per_day)
+
+    @contextmanager
+    def guarding(self, secret_hash: bytes | None, address: str | None) -> Iterator[None]:
+        """Let an address try only so many secrets that are not valid.
+
+        A secret that was valid before is no guess: its holder is let in, even from an address that
+        has sent too many invalid ones.
+        """
+        network = _network(address)
+        if network is not None and (secret_hash is None or secret_hash not in self._good):
             self._check_failures(network)
         try:
-            key = self._valid_key(bearer)
+            yield
         except NotAuthenticated:
-            if bearer is not None:
-                self._good.discard(bearer.hash)
+            if secret_hash is not None:
+                self._good.discard(secret_hash)
             if network is not None:
                 self._failures.take(network, self._failures_per_minute)
             raise
-        self._good.add(key.hash)
-        self._count_request(key)
-        return Caller(user=key.user, access=key.access, key_id=key.id, per_day=key.per_day)
+        if secret_hash is not None:
+            self._good.add(secret_hash)
 
     def require(self, caller: Caller, access: Access) -> None:
         """Check that a caller has this access, and count a write against the daily quota."""
         if not caller.access.includes(access):
             raise NotAllowed(
-                f"this needs a key with {access} access; {caller.key_id} has {caller.access}",
+                f"this needs a key with {access} access; "
+                f"{caller.key_id or 'the session'} has {caller.access}",
                 hint=f"`bearinmind key create --access {access}` makes one that may.",
             )
         if access is Access.WRITE:
@@ -115,9 +140,10 @@ class Authenticator:
                 retry_after=(midnight - now).total_seconds(),
             )
 
-    def _valid_key(self, bearer: Bearer | None) -> Key:
-        key = self._accounts.key(bearer.id) if bearer else None
-        if bearer is None or not bearer.opens(key) or key is None:
+    def _valid_key(self, key: Key | None, bearer: Bearer | None = None) -> Key:
+        """A key that holds; with a bearer, one that it opens."""
+        is_opened = bearer is None or bearer.opens(key)  # takes as long when there is no such key
+        if key is None or not is_opened:
             raise NotAuthenticated("the key is not known")
         ended = ended_at(key)
         if ended is not None and ended <= self._clock():
@@ -134,12 +160,12 @@ class Authenticator:
                 retry_after=waiting,
             )
 
-    def _count_request(self, key: Key) -> None:
-        per_minute = key.per_minute or self._per_minute
-        waiting = self._requests.take(key.id, per_minute) if per_minute else 0.0
+    def _count_request(self, client: str, own_limit: int | None) -> None:
+        per_minute = own_limit or self._per_minute
+        waiting = self._requests.take(client, per_minute) if per_minute else 0.0
         if waiting:
             raise TooManyRequests(
-                f"the key {key.id} may be used {per_minute:,} times a minute, and was",
+                f"the key {client[:_SHOWN]} may be used {per_minute:,} times a minute, and was",
                 retry_after=waiting,
             )
 

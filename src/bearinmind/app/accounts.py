@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from bearinmind.types import Access, Key, Scope, UserId, choose
 
 if TYPE_CHECKING:
     from bearinmind.accounts.authenticator import Authenticator
+    from bearinmind.accounts.sessions import Sessions
 
 _SHOWN = 12  # characters of an unknown key id in a message: the text may be a part of a key
 
@@ -123,6 +124,33 @@ class Accounts:
         self._note(key.user, Action.REVOKE_KEY, key.id)
         return self._find_key(key.id)
 
+    def my_keys(self) -> Sequence[Key]:
+        """The keys of this user, oldest first."""
+        return self.store.keys(self.scope.user)
+
+    def renew_my_key(self, *, overlap: timedelta = OVERLAP) -> NewKey:
+        """A new key in place of the one with which this user came.
+
+        Only that one: a key that was stolen must not fetch another with more rights.
+        """
+        if self.key is None:
+            raise KeyNotFound(
+                "you came without a key: there is none to renew",
+                hint="Sign in with the key that is to be renewed, or ask an administrator.",
+            )
+        return self.renew_key(self.key, overlap=overlap)
+
+    def revoke_my_key(self, id: str) -> Key:
+        """Revoke a key of this user at once."""
+        key = self._find_key(id)
+        if key.user != self.scope.user:
+            raise KeyNotFound(f"there is no key {key.id!r}")  # of yours
+        return self.revoke_key(key.id)
+
+    def writes_today(self) -> Mapping[str, int]:
+        """By key id: the writes that count against the quota of today."""
+        return self.store.writes_on(self.clock().astimezone(UTC).date())
+
     def first_key(self) -> NewKey | None:
         """An admin key for the user of the settings; None when the store has users already."""
         if self.store.users():
@@ -137,6 +165,17 @@ class Accounts:
         """The audit of this user, or of all users, youngest entry first."""
         count = check_number("limit", limit, LARGEST_POOL)
         return self.store.whole_audit(count) if everybody else self.store.audit(self.scope, count)
+
+    def my_audit(self, limit: int = 100) -> Sequence[AuditEntry]:
+        """The audit of this user, youngest entry first."""
+        return self.audit(limit)
+
+    def sessions(self) -> Sessions:
+        """The sessions of browsers, for a server."""
+        from bearinmind.accounts.sessions import Sessions  # noqa: PLC0415 (only a server needs it)
+
+        life = timedelta(hours=self.settings.session_hours)
+        return Sessions(store=self.store, clock=self.clock, life=life)
 
     def authenticator(self) -> Authenticator:
         """The check of keys that a server makes for every request."""

@@ -14,7 +14,8 @@ from bearinmind.app.requests import FilterFields
 from bearinmind.concepts import Concept, ConceptName, Merge
 from bearinmind.config import Settings
 from bearinmind.graph import lookup, walk
-from bearinmind.graph.lookup import ConceptCard
+from bearinmind.graph.lookup import MemoryCard
+from bearinmind.graph.walk import Subgraph
 from bearinmind.models.embedders import Embedders
 from bearinmind.outdates.verdicts import MARK, is_trusted, judgement_of
 from bearinmind.protocols import GraphCounts, Store
@@ -75,7 +76,7 @@ class Graph:
 
     def concept(
         self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
-    ) -> ConceptCard:
+    ) -> lookup.ConceptCard:
         """A concept with its memories and relations; at most `limit` of each."""
         filter_ = self._filter(fields)
         check_number("limit", limit, LARGEST_POOL)
@@ -83,7 +84,7 @@ class Graph:
             self.store, filter_, lookup.find(self.store, filter_, concept), limit
         )
 
-    def of_memory(self, id: str) -> lookup.MemoryCard:
+    def of_memory(self, id: str) -> MemoryCard:
         """What a memory mentions, and the relations that it is evidence for."""
         memory = history.find(self.store, self.scope, id)
         return lookup.memory_card(self.store, self._filter({"states": [*State]}), memory.id)
@@ -110,7 +111,7 @@ class Graph:
 
     def subgraph(
         self, centre: str, *, hops: int = 1, limit: int = 30, **fields: Unpack[FilterFields]
-    ) -> walk.Subgraph:
+    ) -> Subgraph:
         """The concepts within some steps of one, and what joins them."""
         filter_ = self._filter(fields)
         check_number("hops", hops, MOST_HOPS)
@@ -138,8 +139,11 @@ class Graph:
 
     def labels(self, names: Collection[ConceptName]) -> Mapping[ConceptName, str]:
         """How these concepts are written."""
-        concepts = self.store.concepts(self.scope, names) if names else {}
-        return {name: concept.label for name, concept in concepts.items()}
+        return {name: concept.label for name, concept in self.named(names).items()}
+
+    def named(self, names: Collection[ConceptName]) -> Mapping[ConceptName, Concept]:
+        """The concepts with these names; one that was merged has the name of the other."""
+        return self.store.concepts(self.scope, names) if names else {}
 
     def export(
         self, to: Format, *, memories: bool = True, **fields: Unpack[FilterFields]

@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # each is loaded when it is first used: `bearinmind recall` s
     from bearinmind.app.curation import Curation
     from bearinmind.app.graph import Graph
     from bearinmind.app.secrets import Secrets
+    from bearinmind.app.server import Server
     from bearinmind.app.sync import Sync, Transfer
     from bearinmind.app.work import Work
     from bearinmind.learn.model import Learned, Message
@@ -84,7 +85,8 @@ class Mind:
     ) -> Self:
         """Open the memories of a store, by default the one that the settings name.
 
-        Unless `worker` is off, a thread embeds what is stored, and extracts concepts from it.
+        A thread of this process embeds what is stored, and extracts concepts from it, unless
+        `worker` is off.
         """
         chosen = Configuration.load({"store": store, **settings}).settings
         return cls.build(chosen, background=chosen.worker == "auto")
@@ -109,18 +111,16 @@ class Mind:
     def for_user(self, user: str, key: str | None = None) -> Self:
         """The same memory as another user sees it, while this one is open; nothing is captured."""
         name = self.scope.user if user == self.scope.user else check_user(user)
-        other = copy(self)
-        # A copy of this object, before anybody else has it.
+        other = copy(self)  # which nobody else has yet
         vars(other).update(_open_parts=self._parts.for_user(name, key), _is_lent=True)
         return other
 
     def close(self) -> None:
         """Release the store; what waits to be done in the background stays in its queue."""
-        if self._is_lent:
-            return
-        for thread in self._threads:
-            thread.close()
-        self._open_parts.close()
+        if not self._is_lent:
+            for thread in self._threads:
+                thread.close()
+            self._open_parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -195,6 +195,13 @@ class Mind:
 
         return self._parts.group(Work)
 
+    @property
+    def server(self) -> Server:
+        """What a server counts, and what those who look after it want to know."""
+        from bearinmind.app.server import Server  # noqa: PLC0415  see above
+
+        return self._parts.group(Server)
+
     # ---- write ---------------------------------------------------------------------------------
 
     def store(
@@ -236,10 +243,7 @@ class Mind:
         expected_version: int | None = None,
         **changes: Any,  # noqa: ANN401
     ) -> Memory:
-        """Change a memory; the keywords are the fields of `Changes`.
-
-        Only the owner changes its tags, its sensitivity and its provenance.
-        """
+        """Change a memory by fields of `Changes`; tags, sensitivity, provenance are the owner's."""
         changed = self._shares.update(id, requests.changes(changes), expected_version)
         self._parts.background.nudge()
         return changed
@@ -263,11 +267,7 @@ class Mind:
         return self._parts.remember.plan_purge(self.scope, [self._own(id_) for id_ in ids])
 
     def purge(self, plan: PurgePlan) -> bool:
-        """Remove for good what a plan names; this cannot be undone.
-
-        False when traces of the text may remain for a while: in a file until another process stops
-        reading it, on a database server until the server overwrites them.
-        """
+        """Remove for good what a plan names; False when traces may remain until overwritten."""
         return self._parts.remember.purge(self.scope, plan)
 
     def link(
@@ -279,9 +279,8 @@ class Mind:
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """End a link."""
         start, end = self._own(source).id, self._own(target).id
-        return self._parts.remember.unlink(
-            self.scope, start, choose(LinkKind, kind, InvalidLink), end
-        )
+        chosen = choose(LinkKind, kind, InvalidLink)
+        return self._parts.remember.unlink(self.scope, start, chosen, end)
 
     def resolve(
         self, id: str, resolution: str, other: str | Iterable[str] = (), *, trust: str = Trust.AGENT
@@ -403,7 +402,7 @@ class Mind:
         return self._shares.end_tag(tag, reader)
 
     def shared_with_me(self) -> Sequence[Share]:
-        """What others share with this user, by owner and then oldest first; synced, one by one."""
+        """What others share with this user, by owner, oldest first; what sync brought by itself."""
         return self._shares.received()
 
     def my_shares(self) -> Sequence[Share]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from bearinmind.errors import InvalidSetting
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.models.embedders import ActiveSpace, Embedders
-from bearinmind.protocols import Embedder, Extractor, Store
+from bearinmind.protocols import DeadJob, Embedder, Extractor, Store
+from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.types import Scope
 from bearinmind.work.status import KINDS, WorkDone, WorkStatus
 from bearinmind.work.worker import Background, Progress, Worker
@@ -70,6 +71,10 @@ class Work:
     def retry_dead(self) -> int:
         """Try again the jobs that were given up; how many they are."""
         return sum(map(self.store.revive, KINDS))
+
+    def dead(self, limit: int = 100) -> Sequence[DeadJob]:
+        """The jobs that were given up, the youngest first."""
+        return self.store.dead_jobs(check_number("limit", limit, LARGEST_POOL))
 
     def drop_retired(self) -> int:
         """Remove the embeddings of spaces that are not used any more; how many there were."""

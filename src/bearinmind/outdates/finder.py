@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
-from bearinmind.outdates.verdicts import OFFER, because, is_less_trusted, judgement_of
+from bearinmind.outdates.verdicts import OFFER, because, begins, judgement_of, may_outdate
 from bearinmind.protocols import SpaceState, Store
 from bearinmind.text import analysis
 from bearinmind.types import (
@@ -110,18 +110,6 @@ def _scored(
         older, newer = sorted((memory, other), key=begins)
         if may_outdate(newer, older):
             yield newer, older, score(newer, older, cosines.get(other.id, NO_COSINE))
-
-
-def begins(memory: Memory) -> tuple[datetime, MemoryId]:
-    """From when a memory holds, as far as it is known; equal times break on the id."""
-    return memory.valid_from or memory.created_at, memory.id
-
-
-def may_outdate(newer: Memory, older: Memory) -> bool:
-    """Whether one memory can outdate another at all, whatever they say."""
-    projects = {newer.provenance.project, older.provenance.project} - {None}
-    hidden = any(x.sensitive or x.deleted_at is not None for x in (newer, older))
-    return not hidden and len(projects) <= 1 and not is_less_trusted(newer, older)
 
 
 def _link(newer: Memory, older: Memory, score: Score) -> Link:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 from bearinmind.types import (
     Decider,
@@ -16,7 +17,6 @@ from bearinmind.types import (
 )
 
 MARK = 0.88  #: from this probability on a memory is marked outdated, and grouped
-ORDER = 0.3  #: from this one on the newer of two memories comes first, if both answer the query
 OFFER = 0.25  #: from this one on a link is kept, and it is asked which of the two holds
 
 CLAIM = "it is trusted more: a person decides whether it is replaced"  #: why it is offered
@@ -65,6 +65,18 @@ def is_less_trusted(newer: Memory, older: Memory) -> bool:
     The stores have the same rule in SQL, as `may_replace`.
     """
     return is_less(newer.provenance.trust, older.provenance.trust)
+
+
+def begins(memory: Memory) -> tuple[datetime, MemoryId]:
+    """From when a memory holds, as far as it is known; equal times break on the id."""
+    return memory.valid_from or memory.created_at, memory.id
+
+
+def may_outdate(newer: Memory, older: Memory) -> bool:
+    """Whether one memory can outdate another at all, whatever they say."""
+    projects = {newer.provenance.project, older.provenance.project} - {None}
+    hidden = any(x.sensitive or x.deleted_at is not None for x in (newer, older))
+    return not hidden and len(projects) <= 1 and not is_less_trusted(newer, older)
 
 
 def is_trusted(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:

@@ -10,6 +10,7 @@ from bearinmind.protocols.graph import Graph as Graph
 from bearinmind.protocols.graph import GraphCounts as GraphCounts
 from bearinmind.protocols.graph import GraphSearch as GraphSearch
 from bearinmind.protocols.graph import ReadSoFar as ReadSoFar
+from bearinmind.protocols.memories import AgentSession as AgentSession
 from bearinmind.protocols.memories import Gone as Gone
 from bearinmind.protocols.memories import History as History
 from bearinmind.protocols.memories import Links as Links
@@ -40,6 +41,16 @@ from bearinmind.protocols.search import Reranker as Reranker
 from bearinmind.protocols.search import Spaces as Spaces
 from bearinmind.protocols.search import SpaceState as SpaceState
 from bearinmind.protocols.search import Unavailable as Unavailable
+from bearinmind.protocols.server import BrowserSession as BrowserSession
+from bearinmind.protocols.server import BrowserSessions as BrowserSessions
+from bearinmind.protocols.server import DeadJob as DeadJob
+from bearinmind.protocols.server import OwnerSize as OwnerSize
+from bearinmind.protocols.server import ServerCounts as ServerCounts
+from bearinmind.protocols.server import Step as Step
+from bearinmind.protocols.server import TrafficCount as TrafficCount
+from bearinmind.protocols.server import TrafficKind as TrafficKind
+from bearinmind.protocols.server import TrafficPoint as TrafficPoint
+from bearinmind.protocols.server import UserTraffic as UserTraffic
 from bearinmind.protocols.store import Accounts as Accounts
 from bearinmind.protocols.store import AuditEntry as AuditEntry
 from bearinmind.protocols.store import Finding as Finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bearinmind.changes import (
@@ -52,6 +52,17 @@ class History:
 
     versions: tuple[Memory, ...]
     sealed: tuple[Sealed, ...] = ()  #: what its sensitive versions say
+
+
+class AgentSession(NamedTuple):
+    """A session of an agent, by what was remembered in it."""
+
+    session: str
+    project: str | None
+    agent: str | None
+    first: datetime
+    last: datetime
+    memories: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +161,12 @@ class Memories(MemoryReads, Protocol):
 
     def statistics(self, scope: Scope, now: datetime) -> Statistics:
         """Counts of what a scope holds."""
+
+    def density(self, scope: Scope, width: timedelta) -> list[tuple[datetime, str, int]]:
+        """How many live memories of each category were made in each span of time, oldest first."""
+
+    def agent_sessions(self, scope: Scope, limit: int) -> list[AgentSession]:
+        """The sessions of agents in which live memories were made, the latest first."""
 
 
 class LinkReads(Protocol):

@@ -11,6 +11,7 @@ from bearinmind.concepts import Concept, ConceptName
 from bearinmind.protocols.graph import Graph
 from bearinmind.protocols.memories import Links, Memories, Sealed, Syncing
 from bearinmind.protocols.search import LexicalSearch, LexicalStatistics, Spaces
+from bearinmind.protocols.server import BrowserSessions, ServerCounts
 from bearinmind.protocols.work import Inbox, Work
 from bearinmind.types import Filter, Key, Memory, MemoryId, Right, Scope, Share, UserId
 
@@ -223,6 +224,8 @@ class Store(
     Graph,
     Shares,
     Accounts,
+    BrowserSessions,
+    ServerCounts,
     Syncing,
     Inbox,
     Protocol,

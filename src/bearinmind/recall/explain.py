@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypedDict, cast
 
-from bearinmind.outdates.verdicts import ORDER, judgement_of, prevailing_of_pairs
 from bearinmind.recall.attach import one_line
-from bearinmind.recall.groups import LIFTS
+from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.leg_positions import (
     CachedFollowing,
     CachedLeg,
@@ -22,7 +21,7 @@ from bearinmind.recall.leg_positions import (
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall
 from bearinmind.text import analysis
 from bearinmind.trace import Answer, BelowLimit, SaysTheSame, WhyNot
-from bearinmind.types import Hit, LinkKind, Memory, Query, SortBy, State, is_expired, refusals
+from bearinmind.types import Hit, Memory, Query, SortBy, State, is_expired, refusals
 
 _SHOWN_WORDS = 5
 
@@ -80,7 +79,7 @@ def _by_recall(
         remedy = "none that a query could make: another memory is served in its place"
     reason = str(reasons[0]) if reasons else _unproposed(query, memory, placings)
     if reasons and isinstance(reasons[0], BelowLimit):
-        reason += _other_state_first(recall, query, memory, answer)
+        reason += _other_state_first(memory, answer)
     return WhyNot(
         id=memory.id,
         rank=None,
@@ -109,20 +108,16 @@ def _place(hit: Hit, memory: Memory) -> str:
     return f"it was recalled, at rank {hit.rank}"
 
 
-def _other_state_first(recall: Recall, query: Query, memory: Memory, answer: Answer) -> str:
+def _other_state_first(memory: Memory, answer: Answer) -> str:
     """Which other state of the same thing was lifted before a memory, if one was."""
     judged = answer.trace.judged
     own = next((each.score for each in judged if each.id == memory.id), 0.0)
-    lifted = {each.id for each in judged if each.score > own > 0 and LIFTS & each.factors.keys()}
-    ids = [memory.id, *lifted]
-    links = recall.store.newer(query.filter.scope, ids, query.filter.as_of, (LinkKind.OUTDATES,))
-    for link in prevailing_of_pairs(links):
-        if judgement_of(link).probability < ORDER:
-            continue
-        if link.target == memory.id and link.source in lifted:
-            return f", and {link.source}, which may outdate it, was put before it"
-        if link.source == memory.id and link.target in lifted:
-            return f", and {link.target}, an earlier state, was put before it: it was asked for"
+    for each in judged:
+        current, earlier = (each.factors.get(lift, 1.0) for lift in (CURRENT, EARLIER))
+        if each.score / current < own < each.score:
+            return f", and {each.id}, which may outdate it, was put before it"
+        if each.score / earlier < own < each.score:
+            return f", and {each.id}, an earlier state, was put before it: it was asked for"
     return ""
 
 

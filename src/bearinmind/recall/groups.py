@@ -1,21 +1,28 @@
 """States of one thing: the current one first, the earlier ones under it. Pure.
 
 Links say how probable it is that one memory outdates another; the query says whether that matters
-here: both must answer it, and a question about the past gets the past first.
+here: both must answer it, and a question about the past gets the past first. Two memories that
+stand out as answers are put in the order of their times even if no link connects them.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import combinations
 from typing import NamedTuple
 
 from bearinmind.outdates.verdicts import (
     MARK,
-    ORDER,
+    OFFER,
+    begins,
     is_decided,
     is_trusted,
     judgement_of,
+    may_outdate,
     outdated,
     prevailing,
     prevailing_of_pairs,
@@ -32,13 +39,19 @@ from bearinmind.types import (
 )
 
 DEPTH = 20  #: the best candidates whose states are looked at
-_FIRST = 3  # a memory that does not stand among these answers something else
+_FIRST = 3  # a memory that does not stand among these answers something else ...
+ORDERED = 4  #: ... and only these are put in order
+_CERTAIN = 0.999  # what somebody has decided counts as this probability
+_LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
+_LEAST_OTHER = 0.5  # of a score: in a small store no third candidate comes near
+_DAY = 86_400.0  # seconds
+LEAST_DAYS = 1.0  #: between two memories that no link connects
 _ANSWERS = 0.6  # of the other's score: from there on both memories answer the query
-_MOST_MISSED = 0.25  # of the query's words that the other has, by their weight
+_MOST_MISSED = 0.25  # of the query's words that the other has, by their weight ...
+_MOST_LOST = 0.5  # ... and of two that are only put in order: a name that one lacks decides
 _BEFORE = 1 + 1e-6  # what a score is multiplied with to come before another
 _PASSES = 5  # longer chains than that are not followed
-_CURRENT, _EARLIER = "current", "earlier"
-LIFTS = frozenset({_CURRENT, _EARLIER})  #: the factors of a candidate that comes before another
+CURRENT, EARLIER = "current", "earlier"  #: factors of a candidate that comes before another
 
 NO_EARLIER: Mapping[MemoryId, tuple[EarlierState, ...]] = {}
 
@@ -99,18 +112,12 @@ def arrange(
 ) -> Arranged:
     """Put the states of one thing in the order that the query asks for."""
     links = [x for x in links if x.source in memories and x.target in memories]
-    if not links:
-        return Arranged(judged)
-    together = _Together(judged, memories, question)
     past = question.asks is Asks.THEN
-    pairs = [
-        (link.target, link.source) if past else (link.source, link.target)
-        for link in prevailing_of_pairs(links)
-        if judgement_of(link).probability >= ORDER
-        and is_trusted(link, memories)
-        and together.answer(link)
-    ]
-    ordered = _ordered(judged, pairs, _EARLIER if past else _CURRENT)
+    pairs = [*_to_be_swapped(judged, links, memories, question, past=past)]
+    ordered = _ordered(judged, pairs, EARLIER if past else CURRENT)
+    if not links:
+        return Arranged(ordered)
+    together = _Together(judged, memories, question)
     marked = outdated(links, memories, MARK)
     if past or group is Group.OFF:
         return Arranged(ordered, outdated=marked)
@@ -120,6 +127,86 @@ def arrange(
         if is_decided(link) or together.answer(link)
     }
     return _grouped(ordered, marked, grouped, memories)
+
+
+class OrderWeights(NamedTuple):
+    """What speaks for putting a memory before another that has the higher score.
+
+    `benchmarks/outdates_order.py` fits the weights on questions of which the answer is known.
+    """
+
+    base: float
+    probability: float  #: that the one outdates the other, as log odds
+    score: float  #: of the lower in that of the higher
+    other: float  #: score of the best third candidate in that of the lower
+    cosine: float  #: with the query: how much nearer the lower is
+    days: float  #: between the two
+
+    def odds(self, evidence: Sequence[float]) -> float:
+        """The log odds, from a number for each weight but the base."""
+        return self.base + math.fsum(w * x for w, x in zip(self[1:], evidence, strict=True))
+
+
+@cache
+def order_weights() -> OrderWeights:
+    """The weights of this release."""
+    weights = files("bearinmind.recall").joinpath("order_weights.json")
+    return OrderWeights(**json.loads(weights.read_text(encoding="utf-8")))
+
+
+def order_evidence(
+    judged: Sequence[Judged], lower: Judged, higher: Judged, probability: float, days: float
+) -> tuple[float, ...]:
+    """What the weights of the order are multiplied with."""
+    other = next((x.score for x in judged if x not in (lower, higher)), 0.0)
+    probable = min(max(probability, OFFER), _CERTAIN)  # no link is kept below that
+    nearer = 0.0
+    if "dense" in lower.placings and "dense" in higher.placings:
+        nearer = lower.placings["dense"].score - higher.placings["dense"].score
+    return (
+        math.log(probable / (1 - probable)),
+        math.log(max(lower.score / higher.score, _LOWEST_RATIO)),
+        math.log(max(other / lower.score, _LEAST_OTHER)),
+        nearer,
+        math.log1p(days),
+    )
+
+
+def _to_be_swapped(
+    judged: Sequence[Judged],
+    links: Iterable[Link],
+    memories: Mapping[MemoryId, Memory],
+    question: Question,
+    *,
+    past: bool,
+) -> Iterator[tuple[MemoryId, MemoryId]]:
+    """The pairs of the best candidates of which the lower is to precede the higher."""
+    of_pair = {frozenset((x.source, x.target)): x for x in prevailing_of_pairs(links)}
+    for higher, lower in combinations(judged[:ORDERED], 2):
+        one, other = memories[higher.id], memories[lower.id]
+        link = of_pair.get(frozenset((one.id, other.id)))
+        current = _current(one, other, link, memories)
+        if lower.score <= 0 or current is None or (current == lower.id) is past:
+            continue
+        days = abs((one.created_at - other.created_at).total_seconds()) / _DAY
+        if link is None and days < LEAST_DAYS:
+            continue
+        if question.missed(other, one) > _MOST_LOST:
+            continue
+        probability = judgement_of(link).probability if link else 0.0
+        if order_weights().odds(order_evidence(judged, lower, higher, probability, days)) > 0:
+            yield lower.id, higher.id
+
+
+def _current(
+    one: Memory, other: Memory, link: Link | None, memories: Mapping[MemoryId, Memory]
+) -> MemoryId | None:
+    """Which of two memories states the present if they state the same thing; None if neither."""
+    if link:
+        holds_beside = not judgement_of(link).probability
+        return None if holds_beside or not is_trusted(link, memories) else link.source
+    older, newer = sorted((one, other), key=begins)
+    return newer.id if may_outdate(newer, older) else None
 
 
 class _Together:
@@ -179,8 +266,10 @@ def _grouped(
     for candidate in ordered:
         head = _head(candidate.id, grouped)
         if head not in kept:
-            own = by_id.get(head, candidate._replace(id=head))
-            kept[head] = _lifted(own, max(own.score, candidate.score), _CURRENT)
+            own = by_id.get(head)
+            if own is None or own.score <= 0:  # no factor lifts a score of nothing
+                own = candidate._replace(id=head)
+            kept[head] = _lifted(own, max(own.score, candidate.score), CURRENT)
         if head != candidate.id:
             state = EarlierState(memory=memories[candidate.id], outdated=marked[candidate.id])
             earlier.setdefault(head, []).append(state)

@@ -190,8 +190,8 @@ class Recall:
         if newer.superseded or self.rerank:  # a chain, or a reranker, may lift any candidate
             return self._choose_among(query, time, fused, newer, reader)
         depth = self._contenders(query, time, fused, reader)
-        if newer.outdates:
-            depth = max(depth, min(groups.DEPTH, len(fused)))
+        compared = groups.DEPTH if newer.outdates else groups.ORDERED + 1
+        depth = max(depth, min(compared, len(fused)))
         choice = self._choose_among(query, time, fused[:depth], newer, reader)
         makes_room = any(not isinstance(each.reason, BelowLimit) for each in choice.dropped)
         if (makes_room or choice.arranged.earlier) and depth < len(fused):
@@ -244,7 +244,8 @@ class Recall:
         if self.rerank:
             judged, report = self.rerank(query, judged, eligibility.memories)
         links = groups.that_matter(newer.outdates, judged)
-        seen = eligibility.servable(reader, links)
+        seen = {**eligibility.servable(reader, links)}
+        seen |= {x.id: eligibility.memories[x.id] for x in judged[: groups.ORDERED]}
         question = groups.Question.of(time.asks, newer.frequency, newer.among)
         arranged = groups.arrange(judged, links, seen, question, query.group)
         chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)

@@ -417,8 +417,7 @@ def view_of(reader: UserId, owner: UserId, now: datetime) -> Filter:
 def find(store: Store, scope: Scope, text: str, now: datetime) -> Memory:
     """The memory with this id, or with the only id that begins so: an own one, else a shared one.
 
-    With its owner before it (`anna:k7f29q`) it is never ambiguous. For a memory that the user may
-    not see the error is the same as for one that does not exist.
+    With its owner (`anna:k7f29q`) it is never ambiguous. What is hidden is as if it did not exist.
     """
     try:
         return history.find(store, scope, text)

@@ -157,10 +157,13 @@ class OnDatabase:
 
 
 _STATEMENT_FILES = {
-    "sqlite": ("queries", "graph", "sharing", "accounts", "sync", "proposals", "transfer"),
+    "sqlite": (
+        *("queries", "graph", "sharing", "accounts", "server"),
+        *("sync", "proposals", "transfer"),
+    ),
     "postgres": (
-        *("queries", "graph", "lexicon", "vectors", "sharing", "accounts", "sync", "proposals"),
-        *("migrate", "status", "distribute", "transfer"),
+        *("queries", "graph", "lexicon", "vectors", "sharing", "accounts", "server", "sync"),
+        *("proposals", "migrate", "status", "distribute", "transfer"),
     ),
 }
 #: The files of each dialect that hold statements; each may use the fragments of those before it.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from bearinmind import errors
-from bearinmind.protocols import History, Page, Sealed, Statistics
+from bearinmind.protocols import AgentSession, History, Page, Sealed, Statistics
 from bearinmind.store import access, rows, sync_feed, versions
 from bearinmind.store.database import OnDatabase, Owned
 from bearinmind.store.judgements import link_row
@@ -174,6 +174,15 @@ class MemoriesInDatabase(OnDatabase):
             oldest=rows.to_time(min(row[1] for row in held)) if held else None,
             newest=rows.to_time(max(row[2] for row in held)) if held else None,
         )
+
+    def density(self, scope: Scope, width: timedelta) -> list[tuple[datetime, str, int]]:
+        records = self._read(scope, "density", width=width // timedelta(microseconds=1))
+        return [(rows.to_time(start), category, count) for start, category, count in records]
+
+    def agent_sessions(self, scope: Scope, limit: int) -> list[AgentSession]:
+        records = self._read(scope, "agent_sessions", limit=limit)
+        times = {"first": rows.to_time, "last": rows.to_time}
+        return [rows.to_noun(AgentSession, record, **times) for record in records]
 
     # ---- links ---------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from bearinmind.store.rows import VERSION_COLUMNS
 _FIRST: Parameters = {
     **dict.fromkeys(("owner", "id", "source", "kind", "target", "key_id", "name"), ""),
     **dict.fromkeys(("row", "number", "version", "removed_at", "concept", "relation", "space"), 0),
-    "day": -1,
+    **dict.fromkeys(("day", "step", "start"), -1),
 }
 
 
@@ -127,6 +127,7 @@ TABLES = (
         key="id",
     ),
     _table("uses", "key_id day writes", key="key_id day"),
+    _table("traffic", "owner kind step start count", key="owner kind step start"),
     _table("feeds", "owner epoch head", key="owner"),
     _table("changes", "owner kind name number gone refused", key="owner kind name"),
     _table(

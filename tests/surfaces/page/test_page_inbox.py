@@ -1,4 +1,4 @@
-"""The inbox of the page, in a real browser on a real server: what waits is decided there."""
+"""The inbox of the page: what waits is decided there, by button or by key, and undone."""
 
 from __future__ import annotations
 
@@ -11,106 +11,93 @@ from bearinmind.learn.model import Message, Role
 from bearinmind.types import Access
 from support.browser import Browser
 from support.http_server import Serving, serving
-from support.page_views import at, go, text, texts
+from support.page_views import at, click, enter, go, items, sees, text, texts
 
 SAID = "Always use a & b instead of a <> b in queries."
-BUTTON = "[...document.querySelectorAll('main button')].find(e => e.textContent === arguments[0])"
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Serving]:
-    with serving(tmp_path / "memories.db", learn="inbox") as running:
-        running.bearinmind.for_user("ada").learn([Message(role=Role.USER, text=SAID)])
+    with serving(tmp_path / "memories.db", embedder="none", learn="inbox") as running:
         yield running
 
 
-def open_inbox(tab: Browser, server: Serving, access: Access, **fields: str) -> None:
-    tab.visit(server.url)
-    tab.run("sessionStorage.setItem('bearinmind.key', arguments[0])", server.key("ada", access))
+def inbox(tab: Browser, server: Serving, access: Access = Access.WRITE, **fields: str) -> None:
+    enter(tab, server, "ada", access)
     go(tab, server, at("inbox", **fields))
 
 
-def click(tab: Browser, label: str) -> None:
-    tab.run(f"{BUTTON}.click()", label)
-
-
-def test_what_waits_is_applied_and_undone_in_its_place(tab: Browser, server: Serving) -> None:
+def test_what_was_learned_is_kept_or_left_and_taken_back(tab: Browser, server: Serving) -> None:
     ada = server.bearinmind.for_user("ada")
-    [waiting] = ada.curation.proposals()
-    open_inbox(tab, server, Access.WRITE)
-
-    assert "a & b" in text(tab, "main .content")
-    assert waiting.reason in text(tab, "main .card")
-    click(tab, "apply")
-    tab.wait("return document.querySelector('main .mark')?.textContent === 'applied'")
+    for said in (SAID, "From now on deploy from the main branch only."):
+        ada.learn([Message(role=Role.USER, text=said)])
+    inbox(tab, server)
+    sees(tab, "2", ".badge")
+    assert len(texts(tab, "main .proposal")) == 2
+    tab.press("j", "1")
+    sees(tab, "done", "main .mark")
     assert len(ada.list()) == 1
-    assert text(tab, "#status") == f"{waiting.id} is applied"
+    sees(tab, "1", ".badge")
+    tab.press("2")  # the focus went on to the next one
+    tab.wait("return document.querySelectorAll('main .mark').length === 2")
+    assert "left as it was" in texts(tab, "main .mark")
+    assert len(ada.list()) == 1
 
-    open_inbox(tab, server, Access.WRITE, show="decided")
-    click(tab, "undo")
-    tab.wait("return document.querySelector('main .mark')?.textContent === 'undone'")
+    inbox(tab, server, show="decided")
+    assert len(texts(tab, "main .proposal")) == 2
+    click(tab, "Undo", "main .decisions")
+    sees(tab, "taken back", "main")
     assert ada.list() == []
-    assert texts(tab, "main .decide button") == []
-
-
-def test_what_is_dismissed_waits_no_more(tab: Browser, server: Serving) -> None:
-    open_inbox(tab, server, Access.WRITE)
-    click(tab, "dismiss")
-    tab.wait("return document.querySelector('main .mark')?.textContent === 'dismissed'")
-
-    open_inbox(tab, server, Access.WRITE)
+    inbox(tab, server)
     assert "Nothing waits for a decision" in text(tab)
-    assert server.bearinmind.for_user("ada").list() == []
 
 
-def test_which_of_two_memories_holds_is_decided_with_a_button_and_undone(
+def test_two_memories_stand_side_by_side_and_deciding_changes_the_next_recall(
     tab: Browser, server: Serving
 ) -> None:
     ada = server.bearinmind.for_user("ada")
-    [learned] = ada.curation.proposals()
-    ada.curation.dismiss(learned.id)
     older = ada.store("The port is 5432 for staging").memory.id
     newer = ada.store("The port is <5433> for staging").memory.id
     ada.curation.review(propose=True)
-    open_inbox(tab, server, Access.WRITE)
-
-    assert texts(tab, "main .decide button") == ["newer", "older", "both", "merge"]
-    first, second = texts(tab, "main .about li")
-    assert newer in first
-    assert "<5433>" in first
-    assert older in second
-    click(tab, "older")
-    tab.wait("return document.querySelector('main .mark')?.textContent === 'applied'")
-    assert [(link.source, link.target) for link in ada.links(newer)] == [(older, newer)]
-    assert "<5433>" in text(tab, "main .about")
-    click(tab, "undo")
-    tab.wait("return document.querySelector('main .mark')?.textContent === 'undone'")
+    inbox(tab, server)
+    assert texts(tab, "main mark.removed") == ["5432"]
+    assert texts(tab, "main mark.added") == ["<5433>"]
+    labels = "return [...document.querySelectorAll('.decisions button')].map(e => e.innerText)"
+    shown = [each.splitlines()[0] for each in tab.run(labels)]
+    assert shown == ["Newer", "Older", "Both", "Merge"]
+    tab.press("j", "1")
+    sees(tab, "done", "main .mark")
+    assert [(link.source, link.target) for link in ada.links(newer)] == [(newer, older)]
+    tab.press("/")
+    tab.wait("return document.activeElement.id === 'query'")
+    tab.press(*"which port is staging", "enter")
+    sees(tab, "Until", ".earlier")
+    assert items(tab)[0] == newer
+    tab.run("history.back()")
+    tab.run("location.hash = '#/inbox?show=decided'")
+    click(tab, "Undo", "main .decisions")
+    sees(tab, "taken back", "main .mark")
     assert ada.links(newer) == []
 
 
-def test_that_both_hold_can_be_undone_too(tab: Browser, server: Serving) -> None:
+def test_the_last_decision_is_taken_back_with_a_key(tab: Browser, server: Serving) -> None:
     ada = server.bearinmind.for_user("ada")
-    [learned] = ada.curation.proposals()
-    ada.curation.dismiss(learned.id)
     ada.store("The port is 5432 for staging")
     ada.store("The port is 5433 for staging")
     ada.curation.review(propose=True)
-    open_inbox(tab, server, Access.WRITE)
+    [waiting] = ada.curation.proposals()
+    inbox(tab, server)
+    tab.press("j", "2")
+    sees(tab, "done", "main .mark")
+    tab.press("u")
+    sees(tab, "taken back", "main .mark")
+    assert ada.curation.proposal(waiting.id).state == "undone"
 
-    click(tab, "both")
-    tab.wait("return document.querySelector('main .mark')?.textContent === 'dismissed'")
-    assert texts(tab, "main .decide button") == ["undo"]
 
-
-def test_a_key_that_may_not_write_is_told_so_and_decides_nothing(
-    tab: Browser, server: Serving
-) -> None:
-    open_inbox(tab, server, Access.READ)
-    click(tab, "apply")
-    tab.wait("return document.querySelector('main .card .trouble')")
-
-    assert [each.state for each in server.bearinmind.for_user("ada").curation.proposals()] == [
-        "open"
-    ]
-    assert texts(tab, "main .decide button") == ["apply", "dismiss"]
-    assert "write" in text(tab, "main .card .trouble")
+def test_a_reader_decides_nothing(tab: Browser, server: Serving) -> None:
+    ada = server.bearinmind.for_user("ada")
+    ada.learn([Message(role=Role.USER, text=SAID)])
+    inbox(tab, server, Access.READ)
+    tab.wait("return !document.querySelector('main .decisions')")
+    assert "a & b instead of a <> b" in text(tab)
+    assert [each.state for each in ada.curation.proposals()] == ["open"]

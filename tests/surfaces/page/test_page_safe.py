@@ -1,63 +1,29 @@
-"""Who sees what on the first page, and what a hostile memory cannot do there."""
+"""What a hostile text cannot do on the page, wherever it may appear."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import httpx
-import pytest
-from hatchling.builders.wheel import WheelBuilder
 
-from bearinmind.types import Access
+from bearinmind.learn.model import Message, Role
 from support.browser import Browser
 from support.http_server import serving
-from support.page_views import LEGS, REFUSED, VIEWS, Filled, address, at, enter, go, show, text
+from support.page_views import LEGS, Filled, at, click, go, sees, show, text, texts
 from support.recording_server import witnessing
 
-ROOT = Path(__file__).parents[3]
+LOGO = 'img[src="/page/icon.svg"]'
+MADE = (
+    f"return document.querySelectorAll('main img:not({LOGO}), iframe, main script, style').length"
+)
+FOREIGN = "return document.querySelectorAll('a[href]:not([href^=\"#\"])').length"
+BIDI = "\u202e\u2067desrever\u2066 deploys"
+NARROW = 390  # pixels
 
 
-def test_a_key_is_asked_for_and_kept_in_the_tab_alone(tab: Browser, filled: Filled) -> None:
-    tab.visit(filled.server.url)
-    tab.run("sessionStorage.clear()")
-    tab.visit(filled.server.url + VIEWS["recall"])
-    tab.wait("return document.activeElement.id === 'key'")
-    assert "Fridays" not in text(tab)
-    tab.press(*"wrong", "enter")
-    tab.wait("return document.querySelector('.trouble')")
-    right = filled.server.key("ada", Access.READ)
-    tab.press(*right, "enter")
-    tab.wait("return document.querySelector('main .card')")
-    assert "Deploys run on Fridays at noon." in text(tab)
-    kept = "return [{...sessionStorage}, {...localStorage}, document.cookie, location.href]"
-    session, local, cookie, href = tab.run(kept)
-    assert session == {"bearinmind.key": right}
-    assert (local, cookie) == ({}, "")
-    assert right not in href
-    tab.run("document.getElementById('forget').click()")
-    tab.wait("return document.activeElement.id === 'key'")
-    assert tab.run("return sessionStorage.length") == 0
-    assert "Fridays" not in text(tab)
-
-
-def test_the_page_itself_needs_no_key_and_is_asked_about_again(filled: Filled) -> None:
-    opened = httpx.get(filled.server.url)
-    assert opened.status_code == 200
-    assert opened.headers["content-type"] == "text/html; charset=utf-8"
-    known = {"If-None-Match": opened.headers["etag"]}
-    assert httpx.get(filled.server.url, headers=known).status_code == 304
-    described = httpx.get(f"{filled.server.url}/openapi.json").json()["paths"]
-    assert not {"/", "/page/app.js"} & {*described}
-    assert httpx.head(filled.server.url).headers["etag"] == opened.headers["etag"]
-
-
-@pytest.mark.parametrize("name", ["..%2ffiles.py", "../files.py", "nothing.js", ""])
-def test_nothing_but_the_files_of_the_page_is_given(filled: Filled, name: str) -> None:
-    assert httpx.get(f"{filled.server.url}/page/{name}").status_code == 404
-
-
-def test_memories_that_are_markup_do_not_run_and_reach_nobody(tab: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "memories.db"
+def test_a_hostile_text_stays_a_text_in_every_place(tab: Browser, tmp_path: Path) -> None:
     with witnessing() as (witness, asked):
         evil = (
             f"</p></title></script><script>window.ran = 1; fetch('{witness}/script')</script>"
@@ -65,33 +31,84 @@ def test_memories_that_are_markup_do_not_run_and_reach_nobody(tab: Browser, tmp_
             f"</style><svg onload='window.ran = 3'></svg><iframe src='{witness}/frame'></iframe>"
             f"<a href='javascript:window.ran = 4'>deploys</a>\" onclick='window.ran = 5'"
         )
-        with serving(path, **LEGS) as server:
-            memory = server.bearinmind
-            first = memory.store(f"{evil} one", tags=["<b>tag</b>"], keywords=[evil[:60]]).memory.id
-            second = memory.store(
-                f"{evil} two", source="javascript:window.ran=6", session=evil[:60], agent=evil[:60]
+        with serving(tmp_path / "memories.db", **LEGS, learn="inbox") as server:
+            mind = server.bearinmind
+            origin: dict[str, Any] = {
+                "session": evil[:90],
+                "agent": evil[:90],
+                "project": evil[:90],
+            }
+            first = mind.store(
+                f"{evil} one", tags=["<b>tag</b>"], keywords=[evil[:60]], **origin
             ).memory.id
-            memory.link(first, "see-also", second)
-            memory.update(first, content=f"three {evil}")
+            second = mind.store(f"{evil} two {BIDI}", source="javascript:window.ran=6").memory.id
+            long = mind.store("x" * 1_400, tags=["y" * 60]).memory.id
+            mind.link(first, "see-also", second)
+            mind.update(first, content=f"three {evil}")
+            mind.resolve(second, "newer", long)
+            mind.learn([Message(role=Role.USER, text=f"Always use <b>&</b> {BIDI} in queries.")])
+            mind.store(f"The port is <b>5432</b> {BIDI}")
+            mind.store(f"The port is <b>5433</b> {BIDI}")
+            mind.work.run()
+            mind.curation.review(propose=True)
+            tab.resize(NARROW)
             for view in (
                 "/",
-                at("recall", q=f"deploys {evil}"),
-                at("memories"),
+                at("recall", q=f"deploys {evil}", category=evil, tags=evil),
+                at("recall", q="x" * 1_400),
+                at("memories", state="all"),
+                at("memories", tags=evil, project=evil, category=evil),
                 f"/#/memory/{first}",
                 f"/#/memory/{second}",
-                at("why-not", q=evil, id=first),
+                f"/#/memory/{long}",
+                at("inbox"),
+                at("graph"),
+                at("graph", about="<b>tag</b>"),
+                at("graph", memory=first),
+                at("graph", about=evil),
+                at("time", thing=evil),
                 at("memory/<script>window.ran = 7"),
+                at("<script>window.ran = 8</script>"),
             ):
                 go(tab, server, view)
-                assert "<script>" in text(tab), view
-                assert tab.run("return window.ran") is None
-                made = "return document.querySelectorAll('img, iframe, main script, style').length"
-                assert tab.run(made) == 0
-                foreign = "a:not([href^='#/']):not(.skip)"
-                assert tab.run(f'return document.querySelectorAll("{foreign}").length') == 0
-                assert [each for each in tab.console() if REFUSED not in each] == []
-                assert [each for each in tab.requests() if not each.startswith(server.url)] == []
-    assert asked == []
+                tab.run("for (const part of document.querySelectorAll('details')) part.open = true")
+                assert tab.run("return window.ran") is None, view
+                assert tab.run(MADE) == 0, view
+                assert tab.run(FOREIGN) == 0, view
+                assert tab.run("return document.documentElement.scrollWidth") <= NARROW, view
+                outside = [each for each in tab.requests() if not each.startswith("data:")]
+                assert [each for each in outside if not each.startswith(server.url)] == []
+            # Names of things in the graph and a text under the cursor are texts too.
+            go(tab, server, at("graph", memory=first))
+            assert "<b>tag</b>" in text(tab, ".things")
+            go(tab, server, at("recall", q="deploys one two three"))
+            assert "<script>" in "".join(texts(tab, ".card"))
+            assert tab.run(
+                "return [...document.querySelectorAll('.card .content')]"
+                ".every(e => e.dir === 'auto' && getComputedStyle(e).unicodeBidi === 'isolate')"
+            )
+            _import(tab, evil)
+            tab.resize(1_280)
+        assert asked == []
+
+
+def _import(tab: Browser, evil: str) -> None:
+    """A file whose name and lines are hostile is shown as text, and stored as text."""
+    tab.run("location.hash = '#/memories'")
+    click(tab, "Import", "main")
+    tab.wait("return document.querySelector('.dropzone')")
+    drop = """
+    const carried = new DataTransfer();
+    carried.items.add(new File([arguments[0]], '<img src=x onerror=window.ran=9>.jsonl'));
+    document.querySelector('.dropzone').dispatchEvent(
+      new DragEvent('drop', {dataTransfer: carried, bubbles: true, cancelable: true}));"""
+    tab.run(drop, json.dumps({"content": f"{evil} nine"}))
+    sees(tab, "<img src=x onerror=window.ran=9>", "dialog")
+    sees(tab, "<script>", ".preview")
+    click(tab, "Import", "dialog .actions")
+    sees(tab, "Imported", "dialog .notice")
+    assert tab.run("return window.ran") is None
+    assert tab.run("return document.querySelectorAll('dialog img, dialog script').length") == 0
 
 
 def test_the_browser_refuses_markup_and_inline_script_even_from_the_page_itself(
@@ -109,29 +126,16 @@ def test_the_browser_refuses_markup_and_inline_script_even_from_the_page_itself(
     )
     assert tab.run("return window.refused") is True
     assert tab.run("return getComputedStyle(document.body).opacity") == "1"
+    kept = "return [Object.keys(sessionStorage), Object.keys(localStorage), document.cookie]"
+    assert tab.run(kept) == [[], [], ""]  # the session is in a cookie that no script can read
 
 
-@pytest.mark.parametrize("view", [*VIEWS])
-def test_every_view_opens_by_its_address_without_a_complaint_and_asks_nobody_else(
-    tab: Browser, filled: Filled, view: str
-) -> None:
-    enter(tab, filled.server)
-    go(tab, filled.server, address(filled, view))
-    assert [each for each in tab.console() if view != "nothing" or REFUSED not in each] == []
-    asked = tab.requests()
-    assert asked
-    assert [each for each in asked if not each.startswith(f"{filled.server.url}/")] == []
-
-
-def test_the_wheel_has_every_file_of_the_page_and_the_page_uses_all_of_them(
-    tab: Browser, filled: Filled
-) -> None:
-    wheel = WheelBuilder(str(ROOT)).recurse_included_files()
-    folder = "bearinmind/surfaces/page/static/"
-    paths = [each.distribution_path.replace("\\", "/") for each in wheel]
-    packed = {path.removeprefix(folder) for path in paths if path.startswith(folder)}
-    assert packed == {each.name for each in (ROOT / "src" / folder).iterdir()}
-    show(tab, filled, "/")
-    icon = tab.run("return document.querySelector('link[rel=icon]').href")
-    used = {address.rpartition("/page/")[2] for address in [*tab.requests(), icon]}
-    assert packed - {"index.html"} <= used
+def test_of_a_memory_of_another_there_is_no_past(tab: Browser, filled: Filled) -> None:
+    show(tab, filled, f"/#/memory/{filled.ids['new']}", user="bob")
+    tab.wait("return document.querySelector('.person[aria-label$=bob]')")
+    sees(tab, "bob may read it")
+    shown = text(tab)
+    assert "Deploys run on Fridays at noon." in shown
+    assert "Thursdays" not in shown
+    assert "seen by ada alone" in shown
+    assert "Versions" not in shown

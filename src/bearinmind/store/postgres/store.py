@@ -27,6 +27,7 @@ from bearinmind.store.postgres.capabilities import inspect_database, why_meaning
 from bearinmind.store.postgres.lexicon import Lexicon
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.queues import QueuesInDatabase
+from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sync_apply import SyncInDatabase
 from bearinmind.text import analysis
@@ -45,6 +46,7 @@ class PostgresStore(
     SpacesInDatabase,
     QueuesInDatabase,
     AccessInDatabase,
+    ServerInDatabase,
     GraphInDatabase,
     SyncInDatabase,
 ):

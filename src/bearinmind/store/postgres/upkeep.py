@@ -155,8 +155,8 @@ FIRST = "tenants"
 #: asked for by its owner and by its reader, who are on different machines.
 COPIED = ("extractors", "shares", "spaces")
 #: What stays on the coordinator: Citus locks no rows of several machines at once, and any worker
-#: must be able to take any job.
-LOCAL = ("work",)
+#: must be able to take any job. What servers count is little, and summed over all users.
+LOCAL = ("work", "traffic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

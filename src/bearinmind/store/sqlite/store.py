@@ -15,6 +15,7 @@ from bearinmind.store.database import Owned
 from bearinmind.store.graph import GraphInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.queues import QueuesInDatabase
+from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sqlite import schema
 from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
@@ -34,6 +35,7 @@ class SqliteStore(
     SpacesInDatabase,
     QueuesInDatabase,
     AccessInDatabase,
+    ServerInDatabase,
     GraphInDatabase,
     SyncInDatabase,
 ):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bearinmind import codec
 from bearinmind.accounts.keys import PER_DAY_LIMIT, PER_MINUTE_LIMIT, NewKey
 from bearinmind.errors import InvalidShare
-from bearinmind.protocols import AuditEntry, User
+from bearinmind.protocols import AuditEntry, Step, TrafficKind, TrafficPoint, User
 from bearinmind.recall.pipeline import LARGEST_POOL
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
@@ -24,6 +25,7 @@ from bearinmind.surfaces.cli.terminal import (
     STRONG,
     day,
     grid,
+    headed,
     minute,
     parts,
     styled,
@@ -193,6 +195,34 @@ def audit(
     )
 
 
+def traffic(
+    run: Session,
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="What all users asked, not only you.")
+    ] = False,
+    step: Annotated[
+        Step, typer.Option("--step", help="By minute for a day, or by hour for 90 days.")
+    ] = Step.HOUR,
+) -> None:
+    """Show how often a server was asked, over time."""
+    with run.reading({"points": []}) as mind:
+        counted = (mind.server.whole_traffic if everybody else mind.server.traffic)(step)
+    run.reply_rows(
+        codec.to_data(counted),
+        counted.points,
+        lambda: _traffic_table(counted.points),
+        "No server has counted anything yet.",
+    )
+
+
+def _traffic_table(points: Sequence[TrafficPoint]) -> RenderableType:
+    """What was counted, a line for each minute or hour in which there was anything."""
+    table = headed("", "from", *(f"{kind}>" for kind in TrafficKind))
+    for start, *counts in points:
+        table.add_row(minute(start), *(f"{count:,}" for count in counts))
+    return table
+
+
 def _user_table(values: Sequence[User]) -> RenderableType:
     """Users, a line each."""
     table = grid("-", "-", "")
@@ -304,10 +334,18 @@ def list_shares(
         bool, typer.Option("--with-me", help="Only what others share with you.")
     ] = False,
     mine: Annotated[bool, typer.Option("--mine", help="Only what you share with others.")] = False,
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="What all users share with one another.")
+    ] = False,
 ) -> None:
     """Show what you share, and what others share with you."""
     if with_me and mine:
         raise InvalidShare("--with-me and --mine leave nothing to show", hint="Give one of them.")
+    if everybody:
+        with run.reading({"shares": []}) as mind:
+            shares = mind.server.shares()
+        run.reply({"shares": shares}, lambda: [_whole_share_table(shares)])
+        return
     with run.reading({"mine": [], "with_me": []}) as mind:
         own: Sequence[Share] = [] if with_me else mind.my_shares()
         others: Sequence[Share] = [] if mine else mind.shared_with_me()
@@ -342,6 +380,22 @@ def _share_table(own: Sequence[Share], others: Sequence[Share]) -> RenderableTyp
                 styled(value.right),
                 styled(f"since {day(value.created_at)}", QUIET),
             )
+    return table
+
+
+def _whole_share_table(shares: Sequence[Share]) -> RenderableType:
+    """What everybody shares, a line each."""
+    if not shares:
+        return styled("Nothing is shared.")
+    table = grid("-", "-", "-", "-", "")
+    for share in shares:
+        table.add_row(
+            styled(share.owner, STRONG),
+            styled("with ", QUIET).append_text(styled(share.reader, STRONG)),
+            _what(share),
+            styled(share.right),
+            styled(f"since {day(share.created_at)}", QUIET),
+        )
     return table
 
 

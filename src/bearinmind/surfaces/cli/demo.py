@@ -19,16 +19,27 @@ from bearinmind.app import Mind
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
+from bearinmind.learn.model import Message, Role
 from bearinmind.recall import graph_paths
 from bearinmind.surfaces.cli.recall import answer_table, trace_line, why_not_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
 from bearinmind.surfaces.verbs.answers import RecallAnswer
-from bearinmind.types import Link, LinkKind, MemoryId, Trust
+from bearinmind.types import Link, LinkKind, MemoryId, Resolution, Trust
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
+
+
+_CHANGES = (  # days ago, in which session, what
+    (158, "first build", "CI runs on Jenkins at ci.internal."),
+    (62, "move of the CI", "CI runs on GitHub Actions."),
+    (61, "move of the CI", "The runners of the CI are two machines in eu-west-1."),
+    (30, "slow builds", "The nightly build takes 40 minutes."),
+    (3, "slow builds", "The nightly build takes 12 minutes."),
+)
+_TURN = "From now on, write the release notes before the tag. Which tests are flaky?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +127,33 @@ def fill(mind: Mind, now: datetime) -> tuple[dict[str, MemoryId], str]:
     with counting("embedding and reading", 2 * len(ids), "memories") as advance:
         status = mind.work.wait(progress=advance)
     return ids, status.active.space.model if status.active else ""
+
+
+def add_changes(mind: Mind, now: datetime) -> None:
+    """What the page shows beside the answers: a thing that changed, sessions, decisions to make."""
+    for days, session, content in _CHANGES:
+        mind.store(
+            content,
+            created_at=now - timedelta(days=days),
+            tags=["ci"],
+            agent="demo",
+            session=session,
+            project="orders",
+        )
+    mind.work.wait()
+    jenkins, actions = (_named(mind, word) for word in ("Jenkins", "GitHub"))
+    mind.resolve(actions, Resolution.NEWER, jenkins, trust=Trust.USER)
+    mind.curation.review(propose=True)
+    build = {_named(mind, "40 minutes"), _named(mind, "12 minutes")}
+    for proposal in mind.curation.proposals():
+        if not build.issuperset(proposal.memories):
+            mind.curation.dismiss(proposal.id)
+    mind.learn([Message(role=Role.USER, text=_TURN)], agent="demo", session="release notes")
+
+
+def _named(mind: Mind, words: str) -> MemoryId:
+    """The memory of `add_changes` that has these words."""
+    return next(each.id for each in mind.list(tags=["ci"]) if words in each.content)
 
 
 @contextmanager

@@ -68,6 +68,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row("key", "accounts.key_app", "Look after the keys that let users into a server."),
         Row("share", "accounts.share_app", "Let other users see memories, or change them."),
         Row("audit", "accounts.audit", "Show who read secrets, shared, or changed users and keys."),
+        Row("traffic", "accounts.traffic", "Show how often a server was asked, over time."),
         Row("db", "db.app", "Look after the database of a store on Postgres."),
     ),
     "Upkeep": (

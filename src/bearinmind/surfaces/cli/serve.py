@@ -18,6 +18,7 @@ from bearinmind.errors import InvalidSetting
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind.text.store_name import StoreFile
+from bearinmind.types import UserId
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -43,6 +44,13 @@ def serve(
             help="Serve a coding agent's memories, from a file that goes away, with a first key.",
         ),
     ] = False,
+    link: Annotated[
+        bool,
+        typer.Option(
+            "--link/--no-link",
+            help="Print a link that signs one browser in, where keys are wanted.",
+        ),
+    ] = True,
     idle_exit: Annotated[
         float | None,
         typer.Option(
@@ -62,7 +70,9 @@ def serve(
         server = http_server.prepare(mind, settings, idle_exit=idle_exit)
         url = server.url
         key = made.text if made else None
-        places = {"url": url, "api": f"{url}/api/v1", "mcp": f"{url}/mcp", "key": key}
+        # A server that ends by itself was started by a program: nobody reads what it prints.
+        page = _page(mind, server.url_for_browsers, with_link=link and idle_exit is None)
+        places = {"url": url, "page": page, "api": f"{url}/api/v1", "mcp": f"{url}/mcp", "key": key}
         if run.as_json:
             write_json(places, sys.stdout)
         else:
@@ -81,19 +91,30 @@ def _memories(settings: Settings, *, demo: bool) -> Iterator[Mind]:
         with Mind.build(settings, background=settings.worker == "auto") as mind:
             yield mind
         return
-    from bearinmind.surfaces.cli.demo import fill  # noqa: PLC0415  rarely needed
+    from bearinmind.surfaces.cli import demo as example  # noqa: PLC0415  rarely needed
 
     with tempfile.TemporaryDirectory(prefix="bearinmind-demo-") as folder:
         place = StoreFile(Path(folder) / "memories.db")
-        shown = settings.model_copy(update={"store": place})
-        with Mind.build(shown, background=settings.worker == "auto") as mind:
-            fill(mind, datetime.now(UTC))
+        chosen = settings.model_copy(update={"store": place})
+        with Mind.build(chosen, background=settings.worker == "auto") as mind:
+            example.fill(mind, datetime.now(UTC))
+            example.add_changes(mind, datetime.now(UTC))
             yield mind
+
+
+def _page(mind: Mind, url: str, *, with_link: bool) -> str:
+    """Where the page is; with a link, the token is in the fragment, which no browser sends."""
+    user = UserId(mind.settings.user)
+    is_known = any(each.name == user and not each.disabled_at for each in mind.accounts.users())
+    if not with_link or not is_known or mind.settings.auth == "off":
+        return f"{url}/"
+    return f"{url}/#/signin?link={mind.accounts.sessions().new_link(user).token}"
 
 
 def _lines(places: dict[str, Any], *, wants_key: bool) -> Iterator[str]:
     """Where everything is, and how an agent is connected; a key is shown only when it is made."""
-    yield f"Page  {places['url']}/"
+    once = " (signs one browser in, once, within 10 minutes)" if "#" in places["page"] else ""
+    yield f"Page  {places['page']}{once}"
     yield f"API   {places['api']} (described by {places['url']}/openapi.json)"
     yield f"MCP   {places['mcp']}"
     header = ""

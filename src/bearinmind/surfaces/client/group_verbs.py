@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Unpack
 
 from bearinmind import errors
 from bearinmind.accounts.keys import OVERLAP, Bearer, NewKey
-from bearinmind.app.requests import PROPOSALS, FilterFields
-from bearinmind.concepts import Concept
+from bearinmind.app.requests import PROPOSALS
+from bearinmind.app.server import Bucket, Density, Report, Sizes, Traffic, WholeTraffic
 from bearinmind.curate.review import Review
-from bearinmind.graph.lookup import ConceptCard
-from bearinmind.graph.walk import Neighbours, Path
 from bearinmind.models.server_calls import Steps
 from bearinmind.proposals import Proposal, ProposalState
-from bearinmind.protocols import AuditEntry, User
+from bearinmind.protocols import AgentSession, AuditEntry, DeadJob, Step, User
 from bearinmind.remember.admit import check_user
 from bearinmind.surfaces.client.verb_calls import Group, Way, verb
 from bearinmind.text import ids
-from bearinmind.types import Access, Key, Resolution, Trust, choose
+from bearinmind.types import Access, Key, Resolution, Share, Trust, choose
+from bearinmind.work.status import WorkStatus
 
 _HOUR = timedelta(hours=1)
 
@@ -74,44 +72,6 @@ class CurationVerbs(Group[Way]):
     def undo(self, id: str) -> Steps[Proposal]:
         """Take back what a proposal did."""
         return self._calls.answer("curation.undo", id=ids.normalise(id))
-
-
-class GraphVerbs(Group[Way]):
-    """The concepts that the memories of the user mention."""
-
-    @verb
-    def neighbours(
-        self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
-    ) -> Steps[Neighbours]:
-        """What is one step away from a concept: by relation first, then by memories."""
-        return self._calls.part(
-            "neighbours", "graph.neighbours", concept=concept, limit=limit, **fields
-        )
-
-    @verb
-    def path(
-        self, start: str, goal: str, *, longest: int = 4, **fields: Unpack[FilterFields]
-    ) -> Steps[Path]:
-        """The shortest way from a concept to another, over relations and shared memories."""
-        return self._calls.part(
-            "way", "graph.path", start=start, goal=goal, longest=longest, **fields
-        )
-
-    @verb
-    def concept(
-        self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
-    ) -> Steps[ConceptCard]:
-        """A concept with its memories and relations; at most `limit` of each."""
-        return self._calls.answer("graph.concept", concept=concept, limit=limit, **fields)
-
-    @verb
-    def hubs(
-        self, *, limit: int = 20, containing: str | None = None, **fields: Unpack[FilterFields]
-    ) -> Steps[Sequence[Concept]]:
-        """The concepts that most memories mention, perhaps only those with a text in their name."""
-        return self._calls.part(
-            "concepts", "graph.hubs", limit=limit, containing=containing, **fields
-        )
 
 
 class AccountVerbs(Group[Way]):
@@ -185,9 +145,91 @@ class AccountVerbs(Group[Way]):
         return self._calls.answer("accounts.revoke_key", id=_key_id(id))
 
     @verb
+    def my_keys(self) -> Steps[Sequence[Key]]:
+        """Your keys, oldest first."""
+        return self._calls.part("keys", "accounts.my_keys")
+
+    @verb
+    def renew_my_key(self, *, overlap: timedelta = OVERLAP) -> Steps[NewKey]:
+        """A new key in place of the one that you use, which stays good as long as the overlap."""
+        hours = overlap / _HOUR
+        made = yield from self._calls.answer("accounts.renew_my_key", overlap_hours=hours)
+        return _with_hash(made)
+
+    @verb
+    def revoke_my_key(self, id: str) -> Steps[Key]:
+        """Revoke one of your keys."""
+        return self._calls.answer("accounts.revoke_my_key", id=_key_id(id))
+
+    @verb
+    def my_audit(self, limit: int = 100) -> Steps[Sequence[AuditEntry]]:
+        """What was done with your secrets, shares and keys, youngest first."""
+        return self._calls.part("entries", "accounts.my_audit", limit=limit)
+
+    @verb
     def audit(self, limit: int = 100) -> Steps[Sequence[AuditEntry]]:
         """What was done with secrets, shares, users and keys, youngest first."""
         return self._calls.part("entries", "accounts.audit", limit=limit)
+
+
+class CountVerbs(Group[Way]):
+    """Counts over time; sizes, shares and reports for a key with admin access."""
+
+    @verb
+    def density(self, bucket: Bucket | str = Bucket.DAY) -> Steps[Density]:
+        """How many of your memories were made in each day, week or month."""
+        chosen = choose(Bucket, bucket, errors.InvalidInput)
+        return self._calls.answer("server.density", bucket=chosen)
+
+    @verb
+    def agent_sessions(self, limit: int = 100) -> Steps[Sequence[AgentSession]]:
+        """The sessions of agents in which your memories were made, the latest first."""
+        return self._calls.part("sessions", "server.agent_sessions", limit=limit)
+
+    @verb
+    def traffic(self, step: Step | str = Step.MINUTE) -> Steps[Traffic]:
+        """What you did: by minute for a day, by hour for 90 days."""
+        return self._calls.answer("server.traffic", step=choose(Step, step, errors.InvalidInput))
+
+    @verb
+    def whole_traffic(self, step: Step | str = Step.MINUTE) -> Steps[WholeTraffic]:
+        """What everybody did: by minute for a day, by hour for 90 days."""
+        chosen = choose(Step, step, errors.InvalidInput)
+        return self._calls.answer("server.whole_traffic", step=chosen)
+
+    @verb
+    def sizes(self) -> Steps[Sizes]:
+        """How large the store is, and who has how much."""
+        return self._calls.answer("server.sizes")
+
+    @verb
+    def shares(self) -> Steps[Sequence[Share]]:
+        """What everybody shares, by owner."""
+        return self._calls.part("shares", "server.shares")
+
+    @verb
+    def reports(self) -> Steps[Sequence[Report]]:
+        """The benchmark reports that the server can show, the youngest first."""
+        return self._calls.part("reports", "server.reports")
+
+
+class WorkVerbs(Group[Way]):
+    """Background work, for a key with admin access."""
+
+    @verb
+    def status(self) -> Steps[WorkStatus]:
+        """The vector spaces of the store, its extractor, and its queue."""
+        return self._calls.answer("work.status")
+
+    @verb
+    def dead(self, limit: int = 100) -> Steps[Sequence[DeadJob]]:
+        """The jobs that were given up, the youngest first."""
+        return self._calls.part("jobs", "work.dead", limit=limit)
+
+    @verb
+    def retry_dead(self) -> Steps[int]:
+        """Try again the jobs that were given up; how many they are."""
+        return self._calls.part("jobs", "work.retry_dead")
 
 
 class SecretVerbs(Group[Way]):

@@ -18,12 +18,15 @@ from bearinmind.protocols import Statistics
 from bearinmind.recall.history import ThingHistory, Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
+from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.resolve import Resolved
+from bearinmind.surfaces.client.graph_verbs import GraphVerbs
 from bearinmind.surfaces.client.group_verbs import (
     AccountVerbs,
+    CountVerbs,
     CurationVerbs,
-    GraphVerbs,
     SecretVerbs,
+    WorkVerbs,
 )
 from bearinmind.surfaces.client.verb_calls import Group, Way, request_of, verb
 from bearinmind.surfaces.verbs.answers import write_cursor
@@ -141,6 +144,22 @@ class ServerVerbs(Group[Way]):
     def restore(self, id: str) -> Steps[Memory]:
         """Bring a deleted memory back."""
         return self._calls.answer("restore", id=ids.canonical(id))
+
+    @verb
+    def plan_purge(self, ids: Iterable[str]) -> Steps[PurgePlan]:
+        """What purging these deleted memories would remove."""
+        return self._calls.answer("plan_purge", ids=_normalised(ids))
+
+    @verb
+    def purge(self, plan: PurgePlan) -> Steps[bool]:
+        """Remove for good what a plan names; False when traces of the text may remain a while."""
+        done = yield from self._calls.answer(
+            "purge",
+            ids=[memory.id for memory in plan.memories],
+            versions=plan.versions,
+            links=plan.links,
+        )
+        return not done.traces_may_remain
 
     @verb
     def link(
@@ -373,6 +392,16 @@ class ServerVerbs(Group[Way]):
         return AccountVerbs(self._calls, self._runner)
 
     @property
+    def server(self) -> CountVerbs[Way]:
+        """Counts over time, sizes, shares and reports."""
+        return CountVerbs(self._calls, self._runner)
+
+    @property
+    def work(self) -> WorkVerbs[Way]:
+        """Background work, for a key with admin access."""
+        return WorkVerbs(self._calls, self._runner)
+
+    @property
     def secrets(self) -> SecretVerbs[Way]:
         """Sensitive memories."""
         return SecretVerbs(self._calls, self._runner)
@@ -399,6 +428,11 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
     if "states" in given:
         given["states"] = [choose(State, each, errors.InvalidQuery) for each in given["states"]]
     return given
+
+
+def _normalised(texts: Iterable[str]) -> list[str]:
+    """Ids as a server knows them."""
+    return [*map(ids.canonical, texts)]
 
 
 def _ends(source: str, kind: LinkKind | str, target: str) -> dict[str, object]:

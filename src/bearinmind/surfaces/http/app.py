@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Literal
 
 from fastapi import FastAPI
@@ -21,13 +22,28 @@ from starlette.types import ASGIApp
 from bearinmind import codec, errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.surfaces.http import auth, openapi, responses, routes, streams, telemetry
+from bearinmind.surfaces.http import (
+    auth,
+    openapi,
+    responses,
+    routes,
+    sign_in,
+    streams,
+    telemetry,
+)
 from bearinmind.surfaces.http.auth import METADATA, Names, Service
 from bearinmind.surfaces.http.middleware import Around, Envelope
 from bearinmind.surfaces.page import files
 from bearinmind.types import Access
 
 _MCP = "/mcp"
+#: A report is one file with its own script and styles. It runs as a page of nobody: it can ask this
+#: server nothing, and sees no cookie.
+_REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
 _PATIENCE = 5.0  # seconds that readiness waits for the store: its reader wants to know soon
 
 
@@ -39,6 +55,7 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.traffic.start()
         async with AsyncExitStack() as stack:
             for starting in app.state.starting:
                 await stack.enter_async_context(starting())
@@ -60,6 +77,8 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     _tell_errors(app, service)
     routes.add(app, service)
     streams.add(app, service)
+    sign_in.add(app, service)
+    _add_reports(app, service)
     _add_health(app, service)
     _add_metadata(app, settings)
     endpoint.mount(app, service)
@@ -68,6 +87,7 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     around = Around(
         names=Names.of(settings),
         metrics=service.metrics,
+        traffic=service.traffic,
         telemetry=telemetry.set_up() if settings.telemetry else telemetry.Telemetry(),
     )
     app.add_middleware(_enveloped, around=around)
@@ -190,6 +210,26 @@ def _add_metadata(app: FastAPI, settings: Settings) -> None:
             include_in_schema=not resource,
             **openapi.of_server(f"oauth-protected-resource{resource}", says),
         )
+
+
+def _add_reports(app: FastAPI, service: Service) -> None:
+    """Show the benchmark reports of the setting `reports` to administrators."""
+
+    def read(request: Request) -> bytes:
+        server = service.admit(request, Access.ADMIN).server
+        name = request.path_params["name"]
+        folder: Path | None = service.settings.reports
+        if folder is None or name not in {report.name for report in server.reports()}:
+            raise errors.PathNotFound(f"there is no report {name[:100]!r}")
+        file: Path = folder / name
+        return file.read_bytes()
+
+    async def report(request: Request) -> Response:
+        content = await service.pool.run(partial(read, request))
+        headers = {"Content-Security-Policy": _REPORT_POLICY}
+        return Response(content, media_type="text/html; charset=utf-8", headers=headers)
+
+    app.add_route("/reports/{name}", report, methods=["GET"], include_in_schema=False)
 
 
 # ---- errors --------------------------------------------------------------------------------------

@@ -10,14 +10,22 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from bearinmind.accounts.authenticator import Authenticator, Caller
+from bearinmind.accounts.sessions import Sessions, hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import InvalidSetting, MindError, NotAllowed, NotAuthenticated
+from bearinmind.errors import (
+    InvalidSetting,
+    MindError,
+    NotAllowed,
+    NotAuthenticated,
+    WrongMediaType,
+)
 from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
-from bearinmind.surfaces.http import responses
+from bearinmind.surfaces.http import cookies, responses
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.telemetry import Metrics
+from bearinmind.surfaces.http.traffic import TrafficCounter
 from bearinmind.types import Access, UserId
 
 METADATA = "/.well-known/oauth-protected-resource"
@@ -43,7 +51,9 @@ class Service:
     authenticator: Authenticator
     pool: Pool  #: for verbs
     streams: Pool  #: for imports and exports, which take as long as they take
+    sessions: Sessions  #: of browsers
     metrics: Metrics
+    traffic: TrafficCounter
     may_be_open: bool
 
     @classmethod
@@ -62,7 +72,9 @@ class Service:
             authenticator=mind.accounts.authenticator(),
             pool=pool,
             streams=streams,
+            sessions=mind.accounts.sessions(),
             metrics=Metrics(pool, streams, mind.work.status),
+            traffic=TrafficCounter(mind.server.count, mind.server.clock),
             may_be_open=settings.auth == "off"
             or (settings.auth == "auto" and is_loopback(settings.server_host)),
         )
@@ -77,9 +89,15 @@ class Service:
     def identify(self, request: HTTPConnection) -> Caller:
         """Who sends a request. This asks the store: not for the event loop."""
         if self.is_open:
+            _refuse_simple(request)
             return Caller(user=UserId(self.settings.user), access=Access.ADMIN)
         address = request.client.host if request.client else None
-        return self.authenticator.identify(request.headers.get("Authorization"), address=address)
+        authorization, token = request.headers.get("Authorization"), cookies.token_of(request)
+        if authorization is None and token is not None:
+            cookies.require_own_page(request, self.settings)
+            with self.authenticator.guarding(hash_of(token), address):
+                return self.authenticator.of_session(self.sessions.find(token))
+        return self.authenticator.identify(authorization, address=address)
 
     def admit(self, request: HTTPConnection, access: Access) -> Mind:
         """The memory as the sender of a request sees it. This asks the store as well."""
@@ -91,6 +109,11 @@ class Service:
         """The memory as a caller sees it."""
         self.authenticator.require(caller, access)
         return self.mind.for_user(caller.user, caller.key_id)
+
+    def looked_at(self, caller: Caller, answer: object) -> None:
+        """Count what an answer to a caller says was done."""
+        self.metrics.looked_at(answer)
+        self.traffic.looked_at(caller.user, answer)
 
     def problem(self, request: HTTPConnection, error: MindError) -> Response:
         """The answer that tells an error."""
@@ -105,6 +128,23 @@ class Service:
         """Finish what was begun."""
         self.streams.close()
         self.pool.close()
+        self.traffic.close()
+
+
+#: Every other kind, and every other method, makes a browser ask the server first.
+_SENT_BY_ANY_PAGE = frozenset(
+    {"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
+)
+
+
+def _refuse_simple(request: HTTPConnection) -> None:
+    """Refuse a change that any page could send without a key: a form's, or an empty one."""
+    declared = request.headers.get("Content-Type", "").partition(";")[0].strip().casefold()
+    if request.scope["method"] == "POST" and declared in _SENT_BY_ANY_PAGE:
+        raise WrongMediaType(
+            f"a POST {f'is said to be {declared}' if declared else 'has no content type'}",
+            hint="Send `Content-Type: application/json`, also where there is no body.",
+        )
 
 
 def check_start(mind: Mind, settings: Settings) -> None:

@@ -15,11 +15,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bearinmind.errors import AddressTooLong, NotAllowed, WrongMediaType
+from bearinmind.errors import AddressTooLong, NotAllowed
 from bearinmind.remember.secrets import find
 from bearinmind.surfaces.http import logs, responses
 from bearinmind.surfaces.http.auth import Names
 from bearinmind.surfaces.http.telemetry import OTHER, Metrics, Telemetry
+from bearinmind.surfaces.http.traffic import TrafficCounter
 
 REQUEST_ID = "X-Request-Id"
 
@@ -36,18 +37,13 @@ _HEADERS = {
 }
 
 
-#: Every other kind, and every other method, makes a browser ask the server first.
-_SENT_BY_ANY_PAGE = frozenset(
-    {"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """What is needed around every request."""
 
     names: Names
     metrics: Metrics
+    traffic: TrafficCounter
     telemetry: Telemetry
 
 
@@ -112,23 +108,9 @@ class _Exchange:
             return responses.problem(AddressTooLong(said), self._id)
         try:
             self._around.names.check(self._headers.get("Host"), self._headers.get("Origin"))
-            self._check_media()
-        except (NotAllowed, WrongMediaType) as exc:
+        except NotAllowed as exc:
             return responses.problem(exc, self._id)
         return None
-
-    def _check_media(self) -> None:
-        """Refuse a change that any page could send without asking: a form's, or an empty one.
-
-        No page can send a key that it does not have.
-        """
-        declared = self._headers.get("Content-Type", "").partition(";")[0].strip().casefold()
-        keyless = "Authorization" not in self._headers
-        if self._method == "POST" and keyless and declared in _SENT_BY_ANY_PAGE:
-            raise WrongMediaType(
-                f"a POST {'has no content type' if not declared else f'is said to be {declared}'}",
-                hint="Send `Content-Type: application/json`, also where there is no body.",
-            )
 
     async def _tell(self, message: Message) -> None:
         """Send a part of the answer on, with what belongs to every answer."""
@@ -158,6 +140,7 @@ class _Exchange:
         seconds = perf_counter() - self._began
         self._around.metrics.answered(self._method, route, status, seconds)
         caller = self._state.get("caller")
+        self._around.traffic.answered(caller.user if caller else None, route, status)
         logs.request(
             method=self._method,
             route=route,

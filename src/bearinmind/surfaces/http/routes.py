@@ -233,7 +233,7 @@ def _answer(service: Service, parts: Parts, http: Request, values: dict[str, Any
     if verb.access is Access.WRITE and request.writes > 1:  # being let in counted for one
         service.authenticator.count_writes(http.state.caller, request.writes - 1)
     answer = verb.run(mind, request)
-    service.metrics.looked_at(answer)
+    service.looked_at(http.state.caller, answer)
     return _response(verb, answer, known_tag)
 
 

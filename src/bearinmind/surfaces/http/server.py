@@ -147,6 +147,7 @@ class Server(uvicorn.Server):
     def __init__(self, app: FastAPI, settings: Settings, *, idle_exit: float | None = None) -> None:
         self.app = app
         self._socket = _listening(settings)
+        self._public_url = settings.server_url
         self._idle_exit = idle_exit  # seconds without a request after which it ends by itself
         self._asked = 0  # requests so far
         self._idle_since = monotonic()
@@ -170,6 +171,13 @@ class Server(uvicorn.Server):
         """Where it listens."""
         host, port = self._socket.getsockname()[:2]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @property
+    def url_for_browsers(self) -> str:
+        """Where a browser reaches it: the public address, or a name of this machine."""
+        if self._public_url:
+            return self._public_url.rstrip("/")
+        return self.url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
     def serve_until_told(self) -> None:
         """Serve; a first signal lets it finish what it has in hand, a second one does not."""

@@ -63,7 +63,7 @@ class ForCaller:
 
         def ask() -> object:
             answer = verb.run(self._service.as_caller(caller, verb.access), request)
-            self._service.metrics.looked_at(answer)
+            self._service.looked_at(caller, answer)
             return answer
 
         return await self._service.pool.run(ask)

@@ -365,11 +365,11 @@ def _neighbours(answer: g.NeighboursAnswer) -> str:
 
 
 def _way(answer: g.PathAnswer) -> str:
-    ends = f"{quoted(answer.way.start.label)} and {quoted(answer.way.goal.label)}"
-    if not answer.found:
-        return f"Nothing connects {ends} within {answer.way.longest} steps."
-    steps = [_step(step.source, step.target, step) for step in answer.way.steps]
-    return _with_memories(steps or [f"{ends} are one."], answer)
+    ends = f"{quoted(answer.start.label)} and {quoted(answer.goal.label)}"
+    steps = [_step(step.source, step.target, step) for step in answer.steps]
+    is_one = answer.start.name == answer.goal.name
+    none = f"{ends} are one." if is_one else f"Nothing connects {ends} within so many steps."
+    return _with_memories(steps or [none], answer)
 
 
 def _step(source: str, target: str, joint: Neighbour | Edge) -> str:
@@ -388,7 +388,7 @@ def _with_memories(
     return "\n\n".join(["\n".join(lines), *shown])
 
 
-def _concepts(answer: g.ConceptsAnswer) -> str:
+def _concepts(answer: g.HubsAnswer) -> str:
     lines = [f"{quoted(x.label)}, in {x.memories:,} memories" for x in answer.concepts]
     return "\n".join(lines) or "No memory mentions a concept."
 
@@ -415,7 +415,7 @@ _SAYING: dict[type | tuple[type, ...], Callable[[Any], str]] = {
     Proposal: _proposal,
     g.NeighboursAnswer: _neighbours,
     g.PathAnswer: _way,
-    g.ConceptsAnswer: _concepts,
+    g.HubsAnswer: _concepts,
 }
 #: Parts of an answer whose texts may be another's, or written for people at a command line.
 _CLEANED: dict[type, Callable[[Any], Any]] = {

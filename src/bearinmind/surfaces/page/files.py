@@ -6,8 +6,10 @@ import gzip
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
@@ -42,51 +44,61 @@ _HEADERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _File:
     """A file that is served."""
 
     address: str
-    content: bytes
+    stored: bytes
     kind: str
     policy: str
-    packed: bool  #: whether the content is compressed by gzip
+    is_packed: bool  #: whether it lies on the disk as gzip
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The content as gzip, made when it is first wanted."""
+        return self.stored if self.is_packed else gzip.compress(self.stored, mtime=0)
+
+    @cached_property
+    def tag(self) -> str:
+        """Equal only for the same content."""
+        return f'"{hashlib.sha256(self.stored).hexdigest()[:16]}"'
 
     async def answer(self, request: Request) -> Response:
         """The file, or that the browser has it as it is."""
-        tag = f'"{hashlib.sha256(self.content).hexdigest()[:16]}"'
-        headers = {**_HEADERS, "Content-Security-Policy": self.policy, "ETag": tag}
-        if responses.is_known(request.headers.get("If-None-Match"), tag):
+        headers = {**_HEADERS, "Content-Security-Policy": self.policy, "ETag": self.tag}
+        if responses.is_known(request.headers.get("If-None-Match"), self.tag):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        content = self.content
-        if self.packed:
-            headers["Vary"] = "Accept-Encoding"
-            if "gzip" in request.headers.get("Accept-Encoding", ""):
-                headers["Content-Encoding"] = "gzip"
-            else:
-                content = gzip.decompress(content)
+        headers["Vary"] = "Accept-Encoding"
+        if "gzip" in request.headers.get("Accept-Encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            return Response(self.packed, media_type=self.kind, headers=headers)
+        content = gzip.decompress(self.stored) if self.is_packed else self.stored
         return Response(content, media_type=self.kind, headers=headers)
 
 
 def mount(app: FastAPI) -> None:
     """Serve the page at `/` and Swagger UI at `/docs`; neither needs a key: they hold nothing."""
+    folder = resources.files(__package__)
     for file in (
-        *_files("static", "/", "/page", _POLICY),
-        *_files("docs", "/docs", "/docs", _DOCS_POLICY),
+        *_files(folder / "static", "/", "/page", _POLICY),
+        *_files(folder / "docs", "/docs", "/docs", _DOCS_POLICY),
     ):
         # A file is no verb: it has no place in the description of the API.
         app.add_route(file.address, file.answer, methods=["GET"], include_in_schema=False)
 
 
-def _files(folder: str, index: str, root: str, policy: str) -> Iterator[_File]:
-    """The files of a folder beside this module; licences travel with it and are not served."""
-    for each in sorted((resources.files(__package__) / folder).iterdir(), key=lambda x: x.name):
+def _files(folder: Traversable, index: str, root: str, policy: str) -> Iterator[_File]:
+    """The files in and below a folder; licences travel with them and are not served."""
+    for each in sorted(folder.iterdir(), key=lambda x: x.name):
+        if each.is_dir():
+            yield from _files(each, index, f"{root}/{each.name}", policy)
         name = each.name.removesuffix(f".{_GZIP}")
         if kind := _KINDS.get(name.rpartition(".")[2]):
             yield _File(
                 address=index if name == _INDEX else f"{root}/{name}",
-                content=each.read_bytes(),
+                stored=each.read_bytes(),
                 kind=kind,
                 policy=policy,
-                packed=name != each.name,
+                is_packed=name != each.name,
             )

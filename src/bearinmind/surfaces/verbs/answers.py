@@ -278,6 +278,14 @@ class KeysAnswer:
     """Keys, without what makes them keys."""
 
     keys: tuple[Key, ...]
+    writes_today: Mapping[str, int]  #: by key id, of those with a daily quota that were used today
+
+    @classmethod
+    def of(cls, mind: Mind, keys: Sequence[Key]) -> Self:
+        """Keys, and how much of their quotas is used."""
+        writes = mind.accounts.writes_today()
+        used = {key.id: writes[key.id] for key in keys if key.id in writes}
+        return cls(keys=tuple(keys), writes_today=used)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

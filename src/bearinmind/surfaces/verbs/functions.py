@@ -121,7 +121,7 @@ def users(mind: Mind, _: r.Nothing) -> a.UsersAnswer:
 
 def keys(mind: Mind, request: r.KeysRequest) -> a.KeysAnswer:
     """The keys of a user, or of everybody."""
-    return a.KeysAnswer(keys=tuple(mind.accounts.keys(request.user)))
+    return a.KeysAnswer.of(mind, mind.accounts.keys(request.user))
 
 
 def renew_key(mind: Mind, request: r.RenewKeyRequest) -> NewKey:

@@ -1,46 +1,114 @@
-"""The verbs of the concept graph: their requests, their answers, and how each is answered."""
+"""The verbs of the concept graph: requests, answers, functions and rows.
+
+Most are no tools: a recall follows the graph by itself, and people look around in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
 from typing import Annotated
 
 from pydantic import Field
 
 from bearinmind.app import Mind
-from bearinmind.app.graph import LONGEST
-from bearinmind.concepts import Concept
-from bearinmind.graph.walk import Neighbours, Path
+from bearinmind.app.graph import LONGEST, MOST_HOPS
+from bearinmind.concepts import Concept, ConceptName, Merge, Relation
+from bearinmind.graph.lookup import MemoryCard
+from bearinmind.graph.walk import Edge, Neighbours, Subgraph
 from bearinmind.surfaces.verbs.answers import as_data
-from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, Word
-from bearinmind.types import Memory, MemoryId
+from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, OneRequest
+from bearinmind.surfaces.verbs.requests import Request as _Request
+from bearinmind.surfaces.verbs.verb import Tool, Verb
+from bearinmind.types import Access, Memory, MemoryId
 
-Name = Annotated[Word, Field(min_length=1, description="A concept, by its name in any case.")]
+Name = Annotated[str, Field(min_length=1, max_length=1_000, description="A name, in any case.")]
+
+# ---- requests ------------------------------------------------------------------------------------
+
+
+class HubsRequest(FilterRequest):
+    """Which concepts are listed."""
+
+    limit: Count = 20
+    containing: Name | None = None
 
 
 class ConceptRequest(FilterRequest):
-    """A concept, among the memories that are meant."""
+    """A concept, and how many of its memories and relations."""
 
     concept: Name
     limit: Count = 20
 
 
+class SubgraphRequest(FilterRequest):
+    """The concept around which to look, how far, and for how many."""
+
+    centre: Name
+    hops: Annotated[int, Field(ge=1, le=MOST_HOPS), WHOLE] = 1
+    limit: Count = 30
+
+
 class PathRequest(FilterRequest):
-    """Two concepts between which a way is looked for."""
+    """Two concepts, and how many steps a way between them may have."""
 
     start: Name
     goal: Name
-    longest: Annotated[int, Field(ge=1, le=LONGEST), WHOLE] = Field(
-        4, description="The most steps of a way."
-    )
+    longest: Annotated[int, Field(ge=1, le=LONGEST), WHOLE] = 4
 
 
-class HubsRequest(FilterRequest):
-    """Which concepts that many memories mention."""
+class AliasRequest(_Request):
+    """A name that was merged into a concept."""
 
-    limit: Count = 20
-    containing: Word | None = Field(None, description="Only with this text in their name.")
+    alias: Name
+
+
+class MergeRequest(AliasRequest):
+    """Two names that are taken for one concept."""
+
+    into: Name
+    reason: Annotated[str, Field(max_length=200)] = "said so"
+
+
+class MergesRequest(_Request):
+    """Which merges are listed."""
+
+    undone: bool = Field(False, description="Also those that were undone.")
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubsAnswer:
+    """Concepts, the one that most memories mention first."""
+
+    concepts: tuple[Concept, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptAnswer:
+    """A concept with its memories and its relations, past ones included."""
+
+    concept: Concept
+    relations: tuple[Relation, ...]
+    others: tuple[Concept, ...]  #: at the other ends of the relations
+    memories: tuple[Memory, ...]  #: those about it first, then the newest
+    as_data: tuple[MemoryId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathAnswer:
+    """A way from a concept to another; without steps there is none, or the two are one."""
+
+    start: Concept
+    goal: Concept
+    steps: tuple[Edge, ...]
+    concepts: tuple[Concept, ...]  #: on the way
+    memories: tuple[Memory, ...]  #: that the steps name
+    as_data: tuple[MemoryId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,52 +121,180 @@ class NeighboursAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PathAnswer:
-    """A way from a concept to another, with a memory for each step."""
+class MergesAnswer:
+    """The merges that hold, oldest first."""
 
-    found: bool
-    way: Path
-    memories: tuple[Memory, ...]
-    as_data: tuple[MemoryId, ...]
+    merges: tuple[Merge, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptsAnswer:
-    """Concepts, those that most memories mention first."""
+class UnmergeAnswer:
+    """The concept that is separate again."""
 
-    concepts: tuple[Concept, ...]
-
-
-def neighbours(mind: Mind, request: ConceptRequest) -> NeighboursAnswer:
-    """What is one step away from a concept."""
-    answer = mind.graph.neighbours(**request.given())
-    memories = _first_of(mind, (each.memories for each in answer.found), request)
-    return NeighboursAnswer(
-        neighbours=answer, memories=memories, as_data=as_data(mind.scope.user, memories)
-    )
+    name: ConceptName
 
 
-def path(mind: Mind, request: PathRequest) -> PathAnswer:
-    """The shortest way between two concepts."""
-    answer = mind.graph.path(**request.given())
-    memories = _first_of(mind, (step.memories for step in answer.steps), request)
-    return PathAnswer(
-        found=answer.is_found,
-        way=answer,
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def hubs(mind: Mind, request: HubsRequest) -> HubsAnswer:
+    """The concepts that most memories mention."""
+    return HubsAnswer(concepts=tuple(mind.graph.hubs(**request.given())))
+
+
+def concept(mind: Mind, request: ConceptRequest) -> ConceptAnswer:
+    """What is known of a concept."""
+    card = mind.graph.concept(request.concept, **request.given("concept"))
+    memories = _memories(mind, card.mentions, request)
+    ends = {name for relation in card.relations for name in (relation.source, relation.target)}
+    return ConceptAnswer(
+        concept=card.concept,
+        relations=card.relations,
+        others=_concepts(mind, ends - {card.concept.name}),
         memories=memories,
         as_data=as_data(mind.scope.user, memories),
     )
 
 
-def hubs(mind: Mind, request: HubsRequest) -> ConceptsAnswer:
-    """The concepts that most memories mention."""
-    return ConceptsAnswer(concepts=tuple(mind.graph.hubs(**request.given())))
+def path(mind: Mind, request: PathRequest) -> PathAnswer:
+    """The shortest way between two concepts."""
+    way = mind.graph.path(request.start, request.goal, **request.given("start", "goal"))
+    memories = _memories(
+        mind, dict.fromkeys(x for step in way.steps for x in step.memories), request
+    )
+    return PathAnswer(
+        start=way.start,
+        goal=way.goal,
+        steps=way.steps,
+        concepts=_concepts(mind, {name for step in way.steps for name in step[:2]}),
+        memories=memories,
+        as_data=as_data(mind.scope.user, memories),
+    )
 
 
-def _first_of(
-    mind: Mind, steps: Iterable[tuple[MemoryId, ...]], request: FilterRequest
-) -> tuple[Memory, ...]:
-    """The first memory of each step."""
-    ids = dict.fromkeys(id_ for each in steps for id_ in each[:1])
-    memories = mind.graph.memories([*ids], request.as_of) if ids else {}
-    return tuple(memories[id_] for id_ in ids if id_ in memories)
+def neighbours(mind: Mind, request: ConceptRequest) -> NeighboursAnswer:
+    """What is one step away from a concept."""
+    answer = mind.graph.neighbours(request.concept, **request.given("concept"))
+    first = dict.fromkeys(id_ for each in answer.found for id_ in each.memories[:1])
+    memories = _memories(mind, first, request)
+    return NeighboursAnswer(
+        neighbours=answer, memories=memories, as_data=as_data(mind.scope.user, memories)
+    )
+
+
+def merges(mind: Mind, request: MergesRequest) -> MergesAnswer:
+    """The merges that hold, perhaps also those that were undone."""
+    return MergesAnswer(merges=tuple(mind.graph.merges(**request.given())))
+
+
+def unmerge(mind: Mind, request: AliasRequest) -> UnmergeAnswer:
+    """Undo a merge."""
+    return UnmergeAnswer(name=ConceptName(mind.graph.unmerge(request.alias)))
+
+
+def _memories(mind: Mind, ids: Iterable[MemoryId], request: FilterRequest) -> tuple[Memory, ...]:
+    """These memories in their order, as they were at the moment of the request."""
+    ordered = [*ids]
+    held = mind.graph.memories(ordered, request.as_of) if ordered else {}
+    return tuple(held[id_] for id_ in ordered if id_ in held)
+
+
+def _concepts(mind: Mind, names: Collection[ConceptName]) -> tuple[Concept, ...]:
+    """The concepts with these names, by name."""
+    held = mind.graph.named(names)
+    return tuple(held[name] for name in sorted(held))
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+_read = partial(Verb, access=Access.READ, method="GET")
+_write = partial(Verb, access=Access.WRITE, method="POST")
+_MERGE = {"alias": "continuous integration", "into": "ci"}
+
+GRAPH_VERBS: tuple[Verb, ...] = (
+    _read(
+        name="graph.hubs",
+        says="The concepts that most memories mention, perhaps only those with a text in the name.",
+        function=hubs,
+        path="/graph/hubs",
+        command="graph hubs",
+        tool_text=Tool(
+            name="graph_hubs",
+            says="List the concepts that most memories mention.",
+            fields={"containing": "part of a name", "limit": ""},
+            extra=True,
+        ),
+    ),
+    _read(
+        name="graph.neighbours",
+        says="What is one step away from a concept.",
+        function=neighbours,
+        path="/graph/neighbours",
+        command="graph neighbours",
+        tool_text=Tool(
+            name="graph_neighbours",
+            says="Show what a concept is connected to.",
+            fields={"concept": "", "limit": "", "as_of": ""},
+        ),
+    ),
+    _read(
+        name="graph.concept",
+        says="A concept with its memories and its relations, past ones included.",
+        function=concept,
+        path="/graph/concept",
+        command="graph show",
+    ),
+    _read(
+        name="graph.subgraph",
+        says="The concepts within some steps of one, and what joins them.",
+        takes=SubgraphRequest,
+        gives=Subgraph,
+        path="/graph/around",
+        command="graph subgraph",
+    ),
+    _read(
+        name="graph.path",
+        says="The shortest way from a concept to another, over relations and shared memories.",
+        function=path,
+        path="/graph/path",
+        command="graph path",
+        tool_text=Tool(
+            name="graph_path",
+            says="Show how two concepts are connected.",
+            fields={"start": "", "goal": ""},
+        ),
+    ),
+    _read(
+        name="graph.of_memory",
+        says="What a memory mentions, and the relations that it is evidence for.",
+        takes=OneRequest,
+        gives=MemoryCard,
+        path="/memories/{id}/concepts",
+        command="graph show",
+    ),
+    _read(
+        name="graph.merges",
+        says="Which names are taken for one concept.",
+        function=merges,
+        path="/graph/merges",
+        command="graph merges",
+    ),
+    _write(
+        name="graph.merge",
+        says="Treat a concept as another one; it can be undone.",
+        takes=MergeRequest,
+        gives=Merge,
+        path="/graph/merges",
+        command="graph merge",
+        status=HTTPStatus.CREATED,
+        example=_MERGE,
+    ),
+    _write(
+        name="graph.unmerge",
+        says="Undo a merge.",
+        function=unmerge,
+        path="/graph/merges/end",
+        command="graph unmerge",
+        example={"alias": "continuous integration"},
+    ),
+)

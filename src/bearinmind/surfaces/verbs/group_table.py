@@ -1,68 +1,18 @@
-"""The rows of the verbs of the concept graph and of curation."""
+"""The rows of the verbs of curation."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from bearinmind.curate.review import Review
-from bearinmind.graph.lookup import ConceptCard
 from bearinmind.proposals import Proposal
 from bearinmind.surfaces.verbs import functions as f
-from bearinmind.surfaces.verbs import graph_verbs as g
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.verb import Tool, Verb
 from bearinmind.types import Access
 
 _read = partial(Verb, access=Access.READ, method="GET")
 _write = partial(Verb, access=Access.WRITE, method="POST")
-
-GRAPH_VERBS: tuple[Verb, ...] = (
-    _read(
-        name="graph.neighbours",
-        says="What is one step away from a concept.",
-        function=g.neighbours,
-        path="/graph/neighbours",
-        command="graph neighbours",
-        tool_text=Tool(
-            name="graph_neighbours",
-            says="Show what a concept (a person, a service) is connected to.",
-            fields={"concept": "", "limit": "", "as_of": ""},
-        ),
-    ),
-    _read(
-        name="graph.path",
-        says="The shortest way from a concept to another.",
-        function=g.path,
-        path="/graph/path",
-        command="graph path",
-        tool_text=Tool(
-            name="graph_path",
-            says="Show how two concepts are connected.",
-            fields={"start": "", "goal": "", "as_of": ""},
-        ),
-    ),
-    _read(
-        name="graph.concept",
-        says="A concept with its memories and relations.",
-        takes=g.ConceptRequest,
-        gives=ConceptCard,
-        path="/graph/concept",
-        command="graph show",
-    ),
-    _read(
-        name="graph.hubs",
-        says="The concepts that most memories mention.",
-        function=g.hubs,
-        path="/graph/hubs",
-        command="graph hubs",
-        tool_text=Tool(
-            name="graph_hubs",
-            says="List the concepts that most memories mention.",
-            fields={"containing": "part of a name", "limit": ""},
-            extra=True,
-        ),
-    ),
-)
 
 CURATION_VERBS: tuple[Verb, ...] = (
     _write(

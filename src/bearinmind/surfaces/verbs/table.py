@@ -11,7 +11,9 @@ from bearinmind.protocols import Statistics, User
 from bearinmind.remember.resolve import Resolved
 from bearinmind.surfaces.verbs import functions as f
 from bearinmind.surfaces.verbs import requests as r
-from bearinmind.surfaces.verbs.group_table import CURATION_VERBS, GRAPH_VERBS
+from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
+from bearinmind.surfaces.verbs.group_table import CURATION_VERBS
+from bearinmind.surfaces.verbs.server_verbs import OWN_VERBS, SERVER_VERBS
 from bearinmind.surfaces.verbs.verb import Tool, Verb
 from bearinmind.types import Access, Key, Link, Memory, Outcome, Share
 
@@ -361,6 +363,7 @@ VERBS: tuple[Verb, ...] = (
         command="share list",
         tool_text=Tool(name="memory_my_shares", says="List what you share."),
     ),
+    *GRAPH_VERBS,
     _write(  # no tool: a hook sends turns; an agent that knows what it learned stores it
         name="learn",
         says="Learn preferences, decisions and corrections from what was said in a turn.",
@@ -380,11 +383,12 @@ VERBS: tuple[Verb, ...] = (
         path="/brief",
         command="brief",
     ),
+    *OWN_VERBS,
     *CURATION_VERBS,
-    *GRAPH_VERBS,
 )
 
 ADMIN_VERBS: tuple[Verb, ...] = (
+    *SERVER_VERBS,
     _admin(
         name="accounts.users",
         says="Every user whom the server knows.",

@@ -40,6 +40,27 @@ SELECT id, :day::integer, :count::bigint FROM keys WHERE id = :key_id AND :most:
 ON CONFLICT (key_id, day) DO UPDATE SET writes = uses.writes + :count::bigint
 WHERE uses.writes < :most::integer;
 
+-- uses_of_day: how many writes were made with each key on a day
+SELECT key_id, writes FROM uses WHERE day = :day;
+
+-- fragment session
+s.hash, s.user_name, s.access, s.key_id, s.is_link, s.created_at, s.expires_at
+
+-- add_session: keep a session, or a link to one, of a user who is known
+INSERT INTO sessions (hash, user_name, access, key_id, is_link, created_at, expires_at)
+SELECT :hash::bytea, name, :access, :key_id::text, :is_link, :created_at, :expires_at
+FROM users WHERE name = :user;
+
+-- session_to_let_in: a session or a link, unless its user is disabled
+SELECT /*session*/ FROM sessions AS s JOIN users AS u ON u.name = s.user_name
+WHERE s.hash = :hash AND u.disabled_at = 9223372036854775807;
+
+-- end_session: forget a session or a link
+DELETE FROM sessions WHERE hash = :hash;
+
+-- forget_sessions: forget those that have expired
+DELETE FROM sessions WHERE expires_at <= :now;
+
 -- list_whole_audit: the youngest audit entries of everybody
 SELECT at, owner, action, id, version, agent, key, detail FROM audit
 ORDER BY at DESC, owner, number DESC LIMIT :limit;

@@ -574,6 +574,22 @@ count(*),
 coalesce(max(number) FILTER (WHERE error IS NOT NULL), 0)
 FROM work GROUP BY kind, target, standing ORDER BY kind, target, standing;
 
+-- density: how many memories of each category were made in each span of time
+SELECT created_at / :width::bigint * :width::bigint, category, count(*) FROM memories
+WHERE owner = :owner AND replaced_at = 9223372036854775807 AND deleted_at IS NULL
+GROUP BY 1, category ORDER BY 1, category;
+
+-- agent_sessions: the sessions of agents in which memories were made, the latest first
+SELECT session, max(project), max(agent), min(created_at), max(created_at), count(*)
+FROM memories WHERE owner = :owner AND session IS NOT NULL
+AND replaced_at = 9223372036854775807 AND deleted_at IS NULL
+GROUP BY session ORDER BY 5 DESC, session LIMIT :limit;
+
+-- dead_jobs: the jobs that were given up, the youngest first
+SELECT w.kind, w.target, m.owner, m.id, w.attempts, w.error FROM work AS w
+JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
+WHERE w.state = 'dead' ORDER BY w.number DESC LIMIT :limit;
+
 -- next_due: when the next job, perhaps only of these kinds, can be claimed
 SELECT min(first) FROM (
     SELECT (

@@ -45,6 +45,7 @@ UNION ALL SELECT 'keys', count(*), concat_ws(
     ' ', max(created_at), count(*) FILTER (WHERE revoked_at < 9223372036854775807)
 ) FROM keys
 UNION ALL SELECT 'uses', count(*), sum(writes)::text FROM uses
+UNION ALL SELECT 'traffic', count(*), sum(count)::text FROM traffic
 UNION ALL SELECT 'feeds', count(*), sum(head)::text FROM feeds
 UNION ALL SELECT 'changes', count(*), concat_ws(' ', sum(number), count(refused)) FROM changes
 UNION ALL SELECT 'peers', count(*), concat_ws(' ', sum(cursor), max(pushed_at)) FROM peers
@@ -103,7 +104,7 @@ DROP TABLE moving;
 -- clear: forget all that a store holds
 TRUNCATE tenants, memories, links, indexed, spaces, vectors, embedded, work, secrets, retired_keys,
 audit, extractors, readings, concepts, mentions, relations, evidence, merges, shares, users, keys,
-uses, feeds, changes, peers, peer_numbers, conflicts, proposals RESTART IDENTITY;
+uses, sessions, traffic, feeds, changes, peers, peer_numbers, conflicts, proposals RESTART IDENTITY;
 
 -- settle_tenants: the owners, the last number of each and how much of theirs is in the index
 INSERT INTO tenants (owner, numbers, versions, terms)
@@ -134,7 +135,7 @@ SELECT setval(pg_get_serial_sequence('work', 'number'), max(number)) FROM work;
 -- analyse: let the planner know what has come
 ANALYZE tenants, memories, links, indexed, spaces, vectors, embedded, work, secrets, audit, readings,
 concepts, mentions, relations, evidence, merges, shares, users, keys, uses,
-feeds, changes, peers, peer_numbers, conflicts, proposals;
+traffic, feeds, changes, peers, peer_numbers, conflicts, proposals;
 
 -- give_spaces: every space, with how many vectors it has
 WITH held AS MATERIALIZED (SELECT space, sum(vectors)::bigint AS vectors FROM embedded GROUP BY space)
@@ -220,6 +221,11 @@ FROM keys WHERE id > :id ORDER BY id;
 
 -- give_uses: how often every key was used on each day
 SELECT key_id, day, writes FROM uses WHERE (key_id, day) > (:key_id, :day) ORDER BY key_id, day;
+
+-- give_traffic: what servers counted
+SELECT owner, kind, step, start, count FROM traffic
+WHERE (owner, kind, step, start) > (:owner, :kind, :step, :start)
+ORDER BY owner, kind, step, start;
 
 -- give_feeds: whose changes are numbered
 SELECT owner, epoch, head FROM feeds
@@ -327,6 +333,10 @@ INSERT INTO keys (
 
 -- take_uses: keep how often a key was used on a day
 INSERT INTO uses (key_id, day, writes) VALUES (:key_id, :day, :writes);
+
+-- take_traffic: keep what a server counted
+INSERT INTO traffic (owner, kind, step, start, count)
+VALUES (:owner, :kind, :step, :start, :count);
 
 -- take_feeds: keep a feed
 INSERT INTO feeds (owner, epoch, head)

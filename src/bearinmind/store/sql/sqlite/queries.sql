@@ -520,6 +520,22 @@ CASE WHEN state = 'claimed' THEN iif(due > :now, 'running', 'waiting') ELSE stat
 count(*), error, max(iif(error IS NULL, 0, number))
 FROM work GROUP BY kind, target, standing ORDER BY kind, target, standing;
 
+-- density: how many memories of each category were made in each span of time
+SELECT created_at / :width * :width AS start, category, count(*) FROM memories
+WHERE owner = :owner AND replaced_at = 9223372036854775807 AND deleted_at IS NULL
+GROUP BY start, category ORDER BY start, category;
+
+-- agent_sessions: the sessions of agents in which memories were made, the latest first
+SELECT session, max(project), max(agent), min(created_at), max(created_at) AS last, count(*)
+FROM memories WHERE owner = :owner AND session IS NOT NULL
+AND replaced_at = 9223372036854775807 AND deleted_at IS NULL
+GROUP BY session ORDER BY last DESC, session LIMIT :limit;
+
+-- dead_jobs: the jobs that were given up, the youngest first
+SELECT w.kind, w.target, m.owner, m.id, w.attempts, w.error FROM work AS w
+CROSS JOIN memories AS m ON m.row = w.row
+WHERE w.state = 'dead' ORDER BY w.number DESC LIMIT :limit;
+
 -- next_due: when the next job, perhaps only of these kinds, can be claimed
 SELECT min(first) FROM (
     SELECT (

@@ -35,6 +35,7 @@ UNION ALL SELECT 'users', count(*), coalesce(max(created_at), 0) || ' '
 UNION ALL SELECT 'keys', count(*), coalesce(max(created_at), 0) || ' '
 || total(revoked_at < 9223372036854775807) FROM keys
 UNION ALL SELECT 'uses', count(*), total(writes) FROM uses
+UNION ALL SELECT 'traffic', count(*), total(count) FROM traffic
 UNION ALL SELECT 'feeds', count(*), total(head) FROM feeds
 UNION ALL SELECT 'changes', count(*), total(number) || ' ' || count(refused) FROM changes
 UNION ALL SELECT 'peers', count(*), total(cursor) || ' ' || coalesce(max(pushed_at), 0) FROM peers
@@ -187,6 +188,11 @@ FROM keys WHERE id > :id ORDER BY id;
 -- give_uses: how often every key was used on each day
 SELECT key_id, day, writes FROM uses WHERE (key_id, day) > (:key_id, :day) ORDER BY key_id, day;
 
+-- give_traffic: what servers counted
+SELECT owner, kind, step, start, count FROM traffic
+WHERE (owner, kind, step, start) > (:owner, :kind, :step, :start)
+ORDER BY owner, kind, step, start;
+
 -- give_feeds: whose changes are numbered
 SELECT owner, epoch, head FROM feeds
 WHERE owner > :owner ORDER BY owner;
@@ -295,6 +301,10 @@ INSERT INTO keys (
 
 -- take_uses: keep how often a key was used on a day
 INSERT INTO uses (key_id, day, writes) VALUES (:key_id, :day, :writes);
+
+-- take_traffic: keep what a server counted
+INSERT INTO traffic (owner, kind, step, start, count)
+VALUES (:owner, :kind, :step, :start, :count);
 
 -- take_feeds: keep a feed
 INSERT INTO feeds (owner, epoch, head)

@@ -1,155 +1,206 @@
-// The page: from the address to a view, one at a time.
+// The shell of the page: navigation, the moment that is looked at, and one view at a time.
 
-import { make } from "./elements.js";
-import * as inbox from "./inbox.js";
-import { keyForm } from "./key_form.js";
-import { listen } from "./keyboard.js";
-import * as memories from "./memories.js";
-import * as memory from "./memory.js";
-import { trouble } from "./notices.js";
-import { place, read, said } from "./places.js";
-import * as recall from "./recall.js";
-import * as server from "./server.js";
-import * as whyNot from "./why_not.js";
+import * as api from "./api.js";
+import { AsOfBar, AsOfButton } from "./parts/asof.js";
+import { Dialog } from "./parts/dialog.js";
+import { Icon } from "./parts/icons.js";
+import { ask, listen } from "./parts/keys.js";
+import { effect, html, render, signal, useEffect, useRef, useState } from "./parts/lib.js";
+import { Notice, Toasts, Trouble } from "./parts/notice.js";
+import { back, place, returnsTo, route } from "./parts/router.js";
+import {
+  asOf, changed, chooseTheme, counts, isOffline, isSignInNeeded, mayWrite, revision, session, status,
+  theme, waiting,
+} from "./parts/state.js";
+import { Foreign } from "./parts/text.js";
 
-const VIEWS = { "": recall, recall, memories, memory, inbox, "why-not": whyNot };
-const UNAUTHORIZED = 401;
+/** A view is a module that exports `View`, a component with the properties {rest, fields}. */
+const VIEWS = {
+  recall: () => import("./views/recall.js"),
+  memories: () => import("./views/memories.js"),
+  memory: () => import("./views/memory.js"),
+  inbox: () => import("./views/inbox.js"),
+  graph: () => import("./views/graph.js"),
+  time: () => import("./views/time.js"),
+  server: () => import("./views/server.js"),
+  signin: () => import("./views/signin.js"),
+};
+const TABS = { recall: "Recall", memories: "Memories", inbox: "Inbox", graph: "Graph", time: "Time", server: "Server" };
+const MOST = 99; // proposals that the badge of the inbox counts
+const PAUSE = 2_000; // milliseconds between two questions whether the server is back
 
-const main = document.getElementById("main");
-const status = document.getElementById("status");
-const form = document.getElementById("ask");
-const narrow = document.getElementById("narrow");
-const forget = document.getElementById("forget");
+const system = matchMedia("(prefers-color-scheme: dark)");
+const isSystemDark = signal(system.matches);
+system.addEventListener("change", () => { isSystemDark.value = system.matches; });
 
-const left = new Map(); // by address: the item that was opened there
-let here = null;
-let returned = false; // to a view that was left before
-let depth = -1; // views of this page that lie behind this one
-let running = new AbortController();
+const isHelpOpen = signal(false);
+const isFormOpen = signal(false);
+const form = signal(null); // the component of the form, once it is loaded
 
-const put = (title, nodes) => {
-  const heading = make("h1", { tabindex: "-1" }, title);
-  main.replaceChildren(heading, ...nodes.flat().filter(Boolean));
-  document.title = `${heading.textContent} · Bear in Mind`;
-  return heading;
+const add = async () => {
+  form.value ??= (await import("./parts/form.js")).MemoryForm;
+  isFormOpen.value = true;
 };
 
-/** Where reading goes on: at the item that was opened, or at the top; a form keeps the focus. */
-const focus = (heading) => {
-  const item = returned && [...main.querySelectorAll("[data-item]")]
-    .find((each) => each.dataset.item === left.get(here));
-  if (item) item.focus();
-  else if (!form.contains(document.activeElement)) heading.focus({ preventScroll: true });
-  if (!item) scrollTo(0, 0);
+// ---- what is around a view ------------------------------------------------------------------
+
+const Logo = () => html`<img class="logo" src="/page/icon.svg" alt="" width="30" height="30" />`;
+
+const Tab = ({ view, words }) => {
+  const isHere = route.value.view === view || (view === "memories" && route.value.view === "memory");
+  return html`
+    <a href=${place(view === "recall" ? "" : view)} aria-current=${isHere ? "page" : null}>
+      <${Icon} name=${view} /><span>${words}</span>
+      ${view === "inbox" && waiting.value > 0 && html`
+        <b class="badge"><span aria-hidden="true">${waiting.value > MOST ? `${MOST}+` : waiting.value}</span><span class="unseen">, ${waiting.value} waiting</span></b>`}
+    </a>`;
 };
 
-const fillForm = ({ view, fields }) => {
-  if (view !== "recall" && view !== "") return;
-  for (const field of form.elements) if (field.name) field.value = fields.get(field.name) ?? "";
-  narrow.open ||= [...fields.keys()].some((name) => name !== "q");
+const ThemeButton = () => {
+  const isDark = theme.value ? theme.value === "dark" : isSystemDark.value;
+  const next = isDark ? "light" : "dark";
+  return html`
+    <button type="button" class="quiet icon-only" aria-label=${`Use ${next} colours`} title=${`Use ${next} colours`}
+      onClick=${() => chooseTheme(next)}><${Icon} name=${next} /></button>`;
 };
 
-const mark = ({ view }) => {
-  for (const link of document.querySelectorAll("header nav a")) {
-    const target = read(link.getAttribute("href")).view;
-    const current = target === view || (target === "" && view === "recall");
-    if (current) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+const Top = () => html`
+  <header class="top">
+    <a class="brand" href="#/" aria-label="Bear in Mind, start"><${Logo} /><span>Bear in Mind</span></a>
+    <nav aria-label="Pages">${Object.entries(TABS).map(([view, words]) =>
+      html`<${Tab} key=${view} view=${view} words=${words} />`)}</nav>
+    <div class="tools">
+      ${mayWrite() && html`<button type="button" class="primary new" aria-label="New memory" onClick=${add}><${Icon} name="add" /><span>New</span></button>`}
+      <${AsOfButton} />
+      <${ThemeButton} />
+      <button type="button" class="quiet icon-only only-wide" aria-label="Keys of the keyboard" title="Keys of the keyboard (?)"
+        onClick=${() => { isHelpOpen.value = true; }}><${Icon} name="keyboard" /></button>
+      ${session.value && html`<a class="person" href=${place("signin")} aria-label=${`Signed in as ${session.value.user}`}>
+        <${Icon} name="person" /><${Foreign} text=${session.value.user} /></a>`}
+    </div>
+  </header>`;
+
+const KEYS = {
+  "/": "ask a question",
+  "j k ↑ ↓": "move in a list",
+  Enter: "open",
+  Escape: "go back",
+  n: "write a new memory",
+  e: "edit the memory that is shown",
+  "1 2 3 4": "decide about the proposal in focus",
+  u: "take back the last decision",
+  x: "select the memory in focus",
+  t: "look at another time",
+  "?": "show these keys",
 };
 
-/** Shows why there is no view, and gives back what is said of it. */
-const failed = (problem) => {
-  forget.hidden = !server.key.get();
-  if (problem.status === UNAUTHORIZED) {
-    put("A key is needed", [keyForm(problem, show)]);
-    main.querySelector("#key").focus();
-    return server.key.get() ? problem.message : "A key is needed.";
-  }
-  put("That did not work", [...(problem.beside ?? []), trouble(problem)]).focus();
-  return [problem.message, problem.hint].filter(Boolean).join(" ");
+const Help = () => html`
+  <${Dialog} title="Keys of the keyboard" onClose=${() => { isHelpOpen.value = false; }}>
+    <dl class="keys">${Object.entries(KEYS).map(([keys, does]) => html`
+      <div key=${keys}><dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${does}</dd></div>`)}</dl>
+  <//>`;
+
+/** Says that the server is gone, and asks until it is back. */
+const Offline = () => {
+  useEffect(() => {
+    const timer = setInterval(async () => {
+      if (!(await api.isAlive())) return;
+      isOffline.value = false;
+      status.value = "The server answers again.";
+      changed();
+    }, PAUSE);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<p class="offline" role="alert">The server does not answer. The page goes on as soon as it does.</p>`;
 };
 
-/** The words that fields suggest; without them the fields work all the same. */
-const suggest = async () => {
-  const [counts, shares] = await Promise.all([server.counts(), server.shares()]);
-  const words = {
-    categories: Object.keys(counts.categories),
-    tags: Object.keys(counts.tags),
-    owners: ["me", "others", ...new Set(shares.got.map((share) => share.owner))],
-  };
-  for (const [name, values] of Object.entries(words)) {
-    document.getElementById(name).replaceChildren(
-      ...values.map((value) => make("option", { value })));
-  }
+// ---- the view -------------------------------------------------------------------------------
+
+const Missing = ({ name }) => html`
+  <h1 tabindex="-1">Nothing is here</h1>
+  <${Notice} title="This address leads nowhere"><p>The page has no view <code>${name}</code>. <a href="#/">Go to the start</a></p><//>`;
+
+const Main = () => {
+  const { view, rest, fields } = route.value;
+  const [loaded, setLoaded] = useState({ view: null, View: null, problem: null });
+  const main = useRef(null);
+  const name = isSignInNeeded.value && view !== "signin" ? "signin" : view;
+  useEffect(() => {
+    let isCurrent = true;
+    (VIEWS[name]?.() ?? Promise.resolve({ View: Missing })).then(
+      ({ View }) => isCurrent && setLoaded({ view: name, View, problem: null }),
+      () => isCurrent && setLoaded({ view: name, View: null, problem: new api.Problem(0, { detail: "The server does not answer." }) }));
+    return () => { isCurrent = false; };
+  }, [name, isOffline.value]);
+  useEffect(() => { // where reading goes on: at the item that was opened, or at the top; a field keeps the focus
+    if (loaded.view !== name) return undefined;
+    scrollTo(0, 0);
+    const focus = () => {
+      const item = [...main.current.querySelectorAll("[data-item]")].find((each) => each.dataset.item === returnsTo());
+      const heading = main.current.querySelector("h1");
+      const isWaiting = returnsTo() && main.current.querySelector("[aria-busy]"); // the item may still come
+      if (!heading || (isWaiting && !item)) return false;
+      if (!document.activeElement?.matches("input, textarea")) (item ?? heading).focus({ preventScroll: !item });
+      return true;
+    };
+    if (focus()) return undefined;
+    const watcher = new MutationObserver(() => focus() && watcher.disconnect());
+    watcher.observe(main.current, { childList: true, subtree: true, attributeFilter: ["aria-busy"] });
+    return () => watcher.disconnect();
+  }, [loaded.view, rest]);
+  const { View } = loaded;
+  const isReady = loaded.view === name;
+  return html`
+    <main id="main" ref=${main} tabindex="-1" class=${`view-${name}`} aria-busy=${isReady ? null : "true"}>
+      ${isReady && View && html`<${View} key=${`${name}/${rest}`} name=${name} rest=${rest} fields=${fields} />`}
+      ${isReady && loaded.problem && html`<h1 tabindex="-1">No answer</h1><${Trouble} problem=${loaded.problem} />`}
+    </main>`;
 };
 
-const show = async () => {
-  running.abort();
-  running = new AbortController();
-  const { signal } = running;
-  const where = read(here);
-  const view = VIEWS[where.view];
-  main.setAttribute("aria-busy", "true");
-  mark(where);
-  fillForm(where);
-  try {
-    if (!view) throw new server.Problem(404, { detail: `This page has no ${here}.` });
-    const shown = await view.show({ ...where, signal });
-    if (signal.aborted) return;
-    focus(put(shown.title, shown.nodes));
-    status.textContent = shown.said;
-    status.classList.toggle("unseen", Boolean(shown.heard)); // the view itself says it to the eye
-    forget.hidden = !server.key.get();
-  } catch (problem) {
-    if (problem.name === "AbortError") return;
-    if (!(problem instanceof server.Problem)) console.error(problem); // a fault of this page
-    status.textContent = failed(problem);
-    status.classList.add("unseen");
-  } finally {
-    if (!signal.aborted) main.removeAttribute("aria-busy");
-  }
+/** What the shell itself knows of the store: who asks, what there is, what waits. */
+const useShell = () => {
+  useEffect(() => {
+    const running = new AbortController();
+    const { signal: stop } = running;
+    const quietly = (promise, then) => promise.then(then, () => {});
+    quietly(api.session(stop), (who) => { session.value = who; isSignInNeeded.value = false; });
+    quietly(api.counts(stop), (known) => { counts.value = known; });
+    quietly(api.proposals(["open"], stop), ({ proposals }) => { waiting.value = proposals.length; });
+    return () => running.abort();
+  }, [revision.value, isSignInNeeded.value]);
 };
 
-const turn = () => {
-  const next = location.hash || place("");
-  if (!next.startsWith("#/")) return; // a place within the view
-  const item = document.activeElement?.closest?.("[data-item]")?.dataset.item;
-  if (here !== null) left.set(here, item);
-  here = next;
-  returned = history.state !== null;
-  if (returned) depth = history.state.depth;
-  else {
-    depth += 1;
-    history.replaceState({ depth }, "");
-  }
-  show();
+const Shell = () => {
+  useShell();
+  const Form = form.value;
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => {
+      event.preventDefault();
+      document.getElementById("main").focus();
+    }}>Skip to the content</a>
+    <${Top} />
+    <${AsOfBar} />
+    ${isOffline.value && html`<${Offline} />`}
+    <${Main} />
+    <p id="status" class="unseen" role="status" aria-live="polite">${status.value}</p>
+    <${Toasts} />
+    ${isHelpOpen.value && html`<${Help} />`}
+    ${isFormOpen.value && html`<${Form} onClose=${() => { isFormOpen.value = false; }} />`}`;
 };
 
-const back = () => {
-  if (depth) history.back();
-  else location.hash = place("");
-};
-
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  const next = place("recall", said(form));
-  if (next === here) show();
-  else location.hash = next;
+effect(() => {
+  document.documentElement.dataset.theme = theme.value;
+  document.documentElement.dataset.then = asOf.value ? "yes" : "";
 });
-document.addEventListener("focusin", ({ target }) => {
-  if (!target.list || target.list.options.length) return;
-  suggest().catch(() => {});
+effect(() => {
+  document.title = `${TABS[route.value.view] ?? "Memory"} · Bear in Mind`;
 });
-forget.addEventListener("click", () => {
-  server.key.forget();
-  for (const list of document.querySelectorAll("datalist")) list.replaceChildren();
-  show();
+listen({
+  "/": ask,
+  "?": () => { isHelpOpen.value = true; },
+  n: () => (mayWrite() ? void add() : false),
+  t: () => document.getElementById("as-of-button")?.click(),
+  Escape: back,
 });
-document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault();
-  main.focus();
-});
-addEventListener("hashchange", turn);
-listen(back);
-turn();
+document.getElementById("page").replaceChildren();
+render(html`<${Shell} />`, document.getElementById("page"));

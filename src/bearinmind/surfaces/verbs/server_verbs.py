@@ -1,0 +1,304 @@
+"""The verbs of the page about a server and its users: one row each, with what it takes and gives.
+
+None is a tool: an agent has no use for them, and must not make keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from http import HTTPStatus
+from typing import Annotated
+
+from pydantic import Field
+
+from bearinmind.accounts.keys import NewKey
+from bearinmind.app import Mind
+from bearinmind.app.server import Bucket, Density, Report, Sizes, Traffic, WholeTraffic
+from bearinmind.errors import VersionConflict
+from bearinmind.protocols import AgentSession, DeadJob, Step
+from bearinmind.remember.pipeline import PurgePlan
+from bearinmind.surfaces.verbs import answers as a
+from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs.requests import WHOLE, Request
+from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.types import Access, Key
+from bearinmind.work.status import WorkStatus
+
+_MOST_PURGED = 500  # memories of one request
+
+Ids = Annotated[list[r.Id], Field(min_length=1, max_length=_MOST_PURGED)]
+Number = Annotated[int, Field(ge=0, le=1_000_000_000), WHOLE]
+
+
+class PurgePlanRequest(Request):
+    """Deleted memories."""
+
+    ids: Ids
+
+
+class PurgeRequest(PurgePlanRequest):
+    """Deleted memories, and what the plan said of them: it is refused if that has changed."""
+
+    versions: Number
+    links: Number
+
+
+class DensityRequest(Request):
+    """In which spans of time memories are counted."""
+
+    bucket: Bucket = Bucket.DAY
+
+
+class AgentSessionsRequest(Request):
+    """How many sessions are listed."""
+
+    limit: r.Count = 100
+
+
+class TrafficRequest(Request):
+    """In which steps: by minute for a day, by hour for 90 days."""
+
+    step: Step = Step.MINUTE
+
+
+class RenewMyKeyRequest(Request):
+    """For how long the key stays good beside the new one."""
+
+    overlap_hours: Annotated[float, Field(ge=0, le=720)] = 24.0
+
+
+class DeadRequest(Request):
+    """How many jobs are listed."""
+
+    limit: r.Count = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What was removed for good."""
+
+    plan: PurgePlan
+    traces_may_remain: bool  #: for a while: another process reads the file, or a server keeps them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSessionsAnswer:
+    """The sessions of agents, the latest first."""
+
+    sessions: tuple[AgentSession, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadAnswer:
+    """Jobs that were given up, the youngest first."""
+
+    jobs: tuple[DeadJob, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retried:
+    """How many jobs are tried again."""
+
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportsAnswer:
+    """Benchmark reports, the youngest first."""
+
+    reports: tuple[Report, ...]
+
+
+def purge(mind: Mind, request: PurgeRequest) -> Purged:
+    """Remove deleted memories for good, if the plan is still what was agreed to."""
+    plan = mind.plan_purge(request.ids)
+    if (plan.versions, plan.links) != (request.versions, request.links):
+        raise VersionConflict(
+            f"the purge would remove {plan.versions:,} versions and {plan.links:,} links by now, "
+            f"not {request.versions:,} and {request.links:,}",
+            hint="Look at the plan again.",
+        )
+    return Purged(plan=plan, traces_may_remain=not mind.purge(plan))
+
+
+def agent_sessions(mind: Mind, request: AgentSessionsRequest) -> AgentSessionsAnswer:
+    """The sessions in which memories were made."""
+    return AgentSessionsAnswer(sessions=tuple(mind.server.agent_sessions(request.limit)))
+
+
+def my_keys(mind: Mind, _: r.Nothing) -> a.KeysAnswer:
+    """The keys of who asks."""
+    return a.KeysAnswer.of(mind, mind.accounts.my_keys())
+
+
+def renew_my_key(mind: Mind, request: RenewMyKeyRequest) -> NewKey:
+    """Make a key in place of the one that was sent."""
+    return mind.accounts.renew_my_key(overlap=timedelta(hours=request.overlap_hours))
+
+
+def my_audit(mind: Mind, request: r.AuditRequest) -> a.AuditAnswer:
+    """What was done to the account of who asks."""
+    return a.AuditAnswer(entries=tuple(mind.accounts.my_audit(request.limit)))
+
+
+def all_shares(mind: Mind, _: r.Nothing) -> a.SharesAnswer:
+    """What everybody shares."""
+    return a.SharesAnswer(shares=tuple(mind.server.shares()))
+
+
+def work_status(mind: Mind, _: r.Nothing) -> WorkStatus:
+    """How far background work is."""
+    return mind.work.status()
+
+
+def dead_jobs(mind: Mind, request: DeadRequest) -> DeadAnswer:
+    """The jobs that were given up."""
+    return DeadAnswer(jobs=tuple(mind.work.dead(request.limit)))
+
+
+def retry_dead(mind: Mind, _: r.Nothing) -> Retried:
+    """Try again what was given up."""
+    return Retried(jobs=mind.work.retry_dead())
+
+
+def reports(mind: Mind, _: r.Nothing) -> ReportsAnswer:
+    """The benchmark reports that the server can show."""
+    return ReportsAnswer(reports=tuple(mind.server.reports()))
+
+
+_read = partial(Verb, access=Access.READ, method="GET")
+_write = partial(Verb, access=Access.WRITE, method="POST")
+_admin = partial(Verb, access=Access.ADMIN, method="GET")
+
+#: What every user may ask about what is theirs.
+OWN_VERBS: tuple[Verb, ...] = (
+    _read(
+        name="plan_purge",
+        says="What purging deleted memories would remove for good.",
+        takes=PurgePlanRequest,
+        gives=PurgePlan,
+        path="/purge",
+        command="purge --dry-run",
+    ),
+    _write(
+        name="purge",
+        says="Remove deleted memories for good, as planned; this cannot be undone.",
+        function=purge,
+        path="/purge",
+        command="purge",
+        example={"ids": ["k7f29qmxt4hd"], "versions": 2, "links": 0},
+    ),
+    _read(
+        name="server.density",
+        says="How many of your memories were made when, by category.",
+        takes=DensityRequest,
+        gives=Density,
+        path="/density",
+        command="timeline",
+    ),
+    _read(
+        name="server.agent_sessions",
+        says="The sessions of agents in which your memories were made, the latest first.",
+        function=agent_sessions,
+        path="/sessions",
+        command="timeline",
+    ),
+    _read(
+        name="server.traffic",
+        says="Your requests, recalls, stores and errors on the server over time.",
+        takes=TrafficRequest,
+        gives=Traffic,
+        path="/traffic",
+        command="traffic",
+    ),
+    _read(
+        name="accounts.my_keys",
+        says="Your keys, and how much of their quotas is used today.",
+        function=my_keys,
+        path="/me/keys",
+        command="key list",
+    ),
+    _write(
+        name="accounts.renew_my_key",
+        says="Make a key in place of the one that you use, which stays good for a while.",
+        function=renew_my_key,
+        path="/me/key/renew",
+        command="key rotate",
+        status=HTTPStatus.CREATED,
+        example={"overlap_hours": 24},
+    ),
+    _write(
+        name="accounts.revoke_my_key",
+        says="Revoke one of your keys.",
+        takes=r.KeyRequest,
+        gives=Key,
+        method="DELETE",
+        path="/me/keys/{id}",
+        command="key revoke",
+    ),
+    _read(
+        name="accounts.my_audit",
+        says="What was done with your secrets, shares and keys, youngest first.",
+        function=my_audit,
+        path="/me/audit",
+        command="audit",
+    ),
+)
+
+#: What only an administrator may ask about everybody.
+SERVER_VERBS: tuple[Verb, ...] = (
+    _admin(
+        name="server.whole_traffic",
+        says="Everybody's requests, recalls, stores and errors over time.",
+        takes=TrafficRequest,
+        gives=WholeTraffic,
+        path="/traffic/all",
+        command="traffic --everybody",
+    ),
+    _admin(
+        name="server.shares",
+        says="What everybody shares.",
+        function=all_shares,
+        path="/shares/all",
+        command="share list --everybody",
+    ),
+    _admin(
+        name="server.sizes",
+        says="How large the store is, and who has how much.",
+        takes=r.Nothing,
+        gives=Sizes,
+        path="/sizes",
+        command="doctor",
+    ),
+    _admin(
+        name="server.reports",
+        says="The benchmark reports that the server can show.",
+        function=reports,
+        path="/reports",
+        command="bench report",
+    ),
+    _admin(
+        name="work.status",
+        says="How far background work is.",
+        function=work_status,
+        path="/work",
+        command="work --status",
+    ),
+    _admin(
+        name="work.dead",
+        says="The jobs of background work that were given up, and why.",
+        function=dead_jobs,
+        path="/work/dead",
+        command="work --status",
+    ),
+    _admin(
+        name="work.retry_dead",
+        says="Try again the jobs of background work that were given up.",
+        function=retry_dead,
+        method="POST",
+        path="/work/retry",
+        command="work --retry-dead",
+    ),
+)
