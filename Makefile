@@ -23,14 +23,14 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-page gate lock clean test-agents
+.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-page gate lock clean test-agents test-integrations typescript
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 setup: $(READY) ## Set up the virtual environment
 
-$(READY): requirements/dev.lock pyproject.toml packages/bench/pyproject.toml scripts/setup $(ENCODER)
+$(READY): requirements/dev.lock pyproject.toml packages/bench/pyproject.toml packages/adapters/pyproject.toml scripts/setup $(ENCODER)
 	@scripts/setup "$(PYTHON)" "$(VENV)"
 	@touch $@
 
@@ -181,8 +181,15 @@ gate: $(READY) ## Store the present run as what the gate in `make test` compares
 lock: $(READY) ## Pin the newest development dependencies
 	scripts/lock --upgrade
 
+typescript: $(READY) ## Make the types and methods of the TypeScript client again
+	$(BIN)/python packages/typescript/generate.py
+
+test-integrations: $(READY) ## The adapters with their real frameworks, from their own locks, and the TypeScript client (5 GB, Node 20)
+	PYTHON="$(PYTHON)" packages/adapters/test
+	cd packages/typescript && npm ci --silent --no-audit --no-fund && npm test
+
 clean: ## Remove everything that can be made again
-	rm -rf $(VENV) .encoder .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .encoder .integrations packages/typescript/node_modules packages/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 test-agents: $(READY) ## Claude Code, Codex and Gemini CLI with our hooks and tools; installs them into .cache (900 MB, Node 20)
 	@scripts/need-agents

@@ -252,6 +252,7 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "graph": "0 or more by name of a weight",
         "capture_queries": "true or false",
         "extractor": "rules, spacy, llm or none",
+        "mcp_tools": "default or all",
         "worker": "auto or off",
         "embedder": ", ".join(EMBEDDER_FORMS),
         "embedded_text": f"content, with any of {', '.join(PARTS)} before it, such as tags+content",

@@ -10,13 +10,18 @@ from bearinmind.surfaces.mcp.tools import BY_TOOL, MOST_TOKENS, all_described, t
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access
 
-DESCRIBED = all_described(Settings().categories)
+DEFAULT = all_described(Settings().categories)
+DESCRIBED = all_described(Settings().categories, with_extra=True)
 
 
 def cost() -> None:
     """Print what the list of tools costs."""
-    count = tokens(wire_text(DESCRIBED))
-    print(f"The whole list is about **{count:,} tokens**; a test fails above {MOST_TOKENS:,}.")
+    count, whole = tokens(wire_text(DEFAULT)), tokens(wire_text(DESCRIBED))
+    print(
+        f"{len(DEFAULT.tools)} tools are offered by default, about **{count:,} tokens**; a test "
+        f'fails above {MOST_TOKENS:,}. With the setting `mcp_tools = "all"` there are '
+        f"{len(DESCRIBED.tools)}, about {whole:,} tokens."
+    )
 
 
 def told() -> None:
@@ -38,7 +43,10 @@ def tools() -> None:
         if hidden:
             print(f"- takes too, though a model is not shown it: {_names(hidden)}")
         print(f"- answers: {_names(answer)}")
-        print(f"- {_hints(verb)}\n")
+        print(f"- {_hints(verb)}")
+        if verb.tool_text and verb.tool_text.extra:
+            print('- offered only with `mcp_tools = "all"`')
+        print()
 
 
 def codes() -> None:

@@ -53,6 +53,16 @@ class Proposal:
     undo: dict[str, Any] = field(default_factory=dict)  #: what taking it back needs
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Two memories of which one may have replaced the other; nobody has decided which holds."""
+
+    newer: MemoryId
+    older: MemoryId
+    probability: float  #: that the newer one replaces the older one
+    because: str
+
+
 class Action(StrEnum):
     """What to do with a new text."""
 

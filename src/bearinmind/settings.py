@@ -428,6 +428,9 @@ class SettingFields(BaseModel):
 
     # ---- client of a server
 
+    mcp_tools: Literal["default", "all"] = Field(
+        default="default", description="Which tools agents are offered over MCP."
+    )
     server: str | None = Field(
         default=None,
         description="Address of a server, for `bearinmind.connect()` and `bearinmind mcp`.",

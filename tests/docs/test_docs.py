@@ -36,9 +36,13 @@ GROUP: Any = typer.main.get_command(app)
 IMPORTED = ("numpy", "bearinmind.store.sqlite")
 
 #: What is made here and belongs to no commit.
-_MADE = {".git", ".venv", ".encoder", ".cache", ".peers", "__pycache__", ".hypothesis"} | {
-    f".{tool}_cache" for tool in ("mypy", "ruff", "pytest", "import_linter")
-}
+_MADE = (
+    {".git", ".venv", ".encoder", ".cache", ".peers", "__pycache__", ".hypothesis"}
+    | {
+        *(".integrations", "node_modules", "dist"),
+    }
+    | {f".{tool}_cache" for tool in ("mypy", "ruff", "pytest", "import_linter")}
+)
 
 _GENERATED = re.compile(r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->", re.DOTALL)
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

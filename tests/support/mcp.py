@@ -159,7 +159,35 @@ async def drive_every_tool(client: Client, reader: str) -> None:  # noqa: PLR091
     assert (await call("memory_delete", id=why))["id"] == why
     counts = await call("memory_count")
     assert (counts["live"], counts["superseded"], counts["deleted"]) == (2, 1, 1)
+
+    reason = (await call("memory_why_not", query="Who is in meetings?", id=why))["reason"]
+    assert reason == "it is deleted"
+    assert (await call("memory_restore", id=why))["version"] == 4
+    await drive_graph_and_inbox(call)
     assert called == {*BY_TOOL}
+
+
+async def drive_graph_and_inbox(call: Callable[..., Coroutine[Any, Any, dict[str, Any]]]) -> None:
+    """Call the tools of the concept graph and of the inbox."""
+    drafts = [{"content": "Dana Okafor owns Redis."}, {"content": ""}]
+    outcomes = (await call("memory_store_many", drafts=drafts))["outcomes"]
+    assert [each["kind"] for each in outcomes] == ["stored", "not_stored"]
+    await call("memory_store", content="Redis was replaced by Valkey.", wait=True)
+    around = (await call("graph_neighbours", concept="redis"))["neighbours"]["found"]
+    assert {"Dana Okafor", "Valkey"} <= {each["concept"]["label"] for each in around}
+    assert (await call("graph_path", start="Dana Okafor", goal="Valkey"))["steps"]
+    hubs = (await call("graph_hubs", containing="redis"))["concepts"]
+    assert [each["label"] for each in hubs] == ["Redis"]
+
+    for text in ("The orders service is deployed with Helm", "The wiki is backed up each night"):
+        await call("memory_store_many", drafts=[{"content": f"{text}{end}"} for end in ".!"])
+    assert (await call("inbox_review", propose=True))["proposals"]
+    proposals = (await call("inbox_list"))["proposals"]
+    first, second = (each["id"] for each in proposals if each["kind"] == "supersede")
+    assert (await call("inbox_apply", id=first))["state"] == "applied"
+    assert (await call("inbox_undo", id=first))["state"] == "undone"
+    assert (await call("inbox_dismiss", id=second))["state"] == "dismissed"
+    assert len((await call("inbox_list"))["proposals"]) == len(proposals) - 2
 
 
 async def until(true: Callable[[], bool]) -> None:

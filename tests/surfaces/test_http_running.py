@@ -123,6 +123,41 @@ def test_a_server_says_where_everything_is(command: list[str], place: Path) -> N
         process.stdout.close()
 
 
+def test_the_line_for_claude_code_has_the_header_of_a_key_that_was_made_before(
+    command: list[str], place: Path
+) -> None:
+    with Mind.open(place, worker="off", embedder="none") as mind:
+        key = mind.accounts.first_key()
+    assert key is not None
+    environment = {**os.environ, "BEARINMIND_EMBEDDER": "none", "BEARINMIND_SERVER_KEY": key.text}
+    process = subprocess.Popen(
+        [*command, "--store", str(place), "serve", "--port", "0"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        line = next(line for line in process.stdout if line.startswith("Claude Code: "))
+        # A shell reads the line as a user pastes it.
+        words = line.removeprefix("Claude Code: claude ").strip()
+        printed = subprocess.check_output(
+            ["sh", "-c", f"printf '%s\\n' {words}"], env=environment, text=True
+        ).splitlines()
+        assert printed[:5] == ["mcp", "add", "--transport", "http", "bearinmind"]
+        assert printed[6:] == ["--header", f"Authorization: Bearer {key.text}"]
+        name, _, value = printed[-1].partition(": ")
+        call = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        accept = {"Accept": "application/json, text/event-stream"}
+        assert httpx.post(printed[5], json=call, headers=accept).status_code == 401
+        assert httpx.post(printed[5], json=call, headers={**accept, name: value}).status_code != 401
+    finally:
+        process.terminate()
+        process.wait(60)
+        process.stdout.close()
+
+
 def test_a_server_that_must_not_start_says_why(run: object, tmp_path: Path) -> None:
     answer = run("serve", "--host", "0.0.0.0", "--port", "0", "--json")  # type: ignore[operator]  # noqa: S104
 

@@ -37,7 +37,7 @@ HEADERS = {
 
 @pytest.fixture
 def server(path: Path) -> Iterator[Serving]:
-    with serving(path) as running:
+    with serving(path, mcp_tools="all") as running:
         yield running
 
 
@@ -50,11 +50,11 @@ def test_the_official_client_drives_every_tool(server: Serving, mode: str) -> No
             await drive_every_tool(client, reader="ben")
 
     finished(drive())
-    assert server.bearinmind.for_user("ana").stats().live == 2
+    assert server.bearinmind.for_user("ana").stats().live == 9
 
 
 def test_every_tool_works_on_postgres(postgres_url: str) -> None:
-    with serving(postgres_url) as server:
+    with serving(postgres_url, mcp_tools="all") as server:
         server.key("ben")
 
         async def drive() -> None:

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(
     reason="scripts/need-inspector could not reach the npm registry",
 )
 
+DEFAULT = [tool.name for tool in tools.all_described().tools]
 _PATIENCE = 120.0  # seconds; a busy machine takes its time
 _COUNT = """
 const { Tiktoken } = require("js-tiktoken/lite");
@@ -73,7 +74,7 @@ def over_stdio(store: Path) -> list[object]:
 def test_the_inspector_finds_nothing_wrong_with_the_tools(path: Path) -> None:
     found = inspect(over_stdio(path), "tools/list", "--strict")
 
-    assert [tool["name"] for tool in found["tools"]] == [*BY_TOOL]
+    assert [tool["name"] for tool in found["tools"]] == DEFAULT
 
 
 def test_the_inspector_calls_a_tool_over_stdio(path: Path) -> None:
@@ -84,8 +85,8 @@ def test_the_inspector_calls_a_tool_over_stdio(path: Path) -> None:
     assert stored["structuredContent"]["kind"] == "stored"
 
 
-def test_the_inspector_calls_every_tool_over_http(path: Path) -> None:
-    with serving(path) as server:
+def test_the_inspector_calls_the_tools_of_memories_over_http(path: Path) -> None:
+    with serving(path, mcp_tools="all") as server:
         server.key("ben")
         header = f"Authorization: Bearer {server.key('ana')}"
         target = over_http(server.url, "--header", header)
@@ -121,7 +122,7 @@ def test_the_inspector_calls_every_tool_over_http(path: Path) -> None:
         assert call("memory_unshare_tag", tag="ops", reader="ben")["tag"] == "ops"
         assert call("memory_delete", id=one)["version"] == 3
         assert call("memory_count")["deleted"] == 1
-        assert {*called} == {*BY_TOOL}
+        assert {*called} < {*BY_TOOL}
 
 
 def test_the_inspector_reads_resources_and_prompts(path: Path) -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +17,22 @@ from bearinmind.config import Settings
 from bearinmind.errors import ContentTooLong, InvalidRequest
 from bearinmind.surfaces.hooks.standalone.memory_text import BAR, BEGIN, END
 from bearinmind.surfaces.mcp import texts, tools
+from bearinmind.surfaces.mcp.agent_words import TELL_THE_USER, advice
 from bearinmind.surfaces.mcp.tools import BY_TOOL, read
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import functions
 from bearinmind.surfaces.verbs.requests import RecallRequest
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
-from bearinmind.types import Access, Memory, Trust
+from bearinmind.types import Access, Decider, Judgement, Link, LinkKind, Memory, Trust
 
-#: As the specification names them.
-EXPECTED = [
+ROOT = Path(__file__).parents[2]
+
+#: What every agent is offered.
+DEFAULT = [
     "memory_store",
+    "memory_store_many",
     "memory_recall",
+    "memory_why_not",
     "memory_list",
     "memory_get",
     "memory_update",
@@ -38,12 +46,27 @@ EXPECTED = [
     "secret_get",
     "memory_share",
     "memory_unshare",
-    "memory_share_tag",
-    "memory_unshare_tag",
     "memory_shared_with_me",
     "memory_my_shares",
+    "graph_neighbours",
+    "graph_path",
+    "inbox_list",
+    "inbox_apply",
+    "inbox_dismiss",
 ]
-DESCRIBED = {tool.name: tool for tool in tools.all_described(Settings().categories).tools}
+#: What the setting `mcp_tools` adds.
+EXTRA = {
+    "memory_restore",
+    "memory_share_tag",
+    "memory_unshare_tag",
+    "inbox_review",
+    "inbox_undo",
+    "graph_hubs",
+}
+EXPECTED = [verb.tool for verb in VERBS if verb.tool]
+DESCRIBED = {
+    tool.name: tool for tool in tools.all_described(Settings().categories, with_extra=True).tools
+}
 POISON = [
     json.loads(line)["text"]
     for line in (Path(__file__).parents[1] / "surfaces/poisoned_memories.jsonl")
@@ -52,14 +75,16 @@ POISON = [
 ]
 
 
-def test_the_tools_are_those_of_the_table_and_of_the_specification() -> None:
-    assert [*DESCRIBED] == [verb.tool for verb in VERBS if verb.tool] == EXPECTED
+def test_the_tools_are_those_of_the_table_and_a_setting_adds_some() -> None:
+    assert [tool.name for tool in tools.all_described().tools] == DEFAULT
+    assert [*DESCRIBED] == EXPECTED
+    assert {*EXPECTED} == {*DEFAULT} | EXTRA
 
 
 def test_the_whole_list_costs_no_more_than_it_may() -> None:
     told = tools.all_described(Settings().categories)
 
-    assert tools.tokens(tools.wire_text(told)) <= tools.MOST_TOKENS == 2_500
+    assert tools.tokens(tools.wire_text(told)) <= tools.MOST_TOKENS == 3_000
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -270,5 +295,164 @@ def test_an_agent_gets_no_weak_guesses_unless_it_wants_all(
     assert not {"weak", "notice"} & {*data}
     count = len(answer.weak)
     assert texts.of_answer(answer) == (
-        f"Nothing relevant is stored.\n\n{count} weak guesses are left out; all=true gives them."
+        "Verdict: nothing. Nothing relevant is stored.\n\n"
+        f"{count} weak guesses are left out; all=true gives them."
     )
+
+
+# ---- what an agent is told of an answer ----------------------------------------------------------
+
+
+def answered(memory: Mind, name: str, **fields: Any) -> tuple[str, dict[str, Any]]:
+    """The answer of a tool as text and as data."""
+    verb, request = tools.request(name, **fields)
+    answer = verb.run(memory, request)
+    return texts.of_answer(answer), texts.structured(answer, verb.answer)
+
+
+def test_a_recall_says_whether_its_answer_is_to_be_relied_on(
+    memory: Mind, kept: Callable[..., Memory]
+) -> None:
+    kept("The staging database is db-stage-3.")
+
+    said, data = answered(memory, "recall", query="what is the staging database?")
+
+    assert data["verdict"] == "found"
+    assert said.startswith("Verdict: found.")
+    assert f"{100 * data['hits'][0]['probability']:.0f} % likely" in said
+
+
+def test_an_undecided_conflict_is_told_with_the_tool_that_settles_it(
+    memory: Mind, kept: Callable[..., Memory]
+) -> None:
+    older = kept("The staging database is db-stage-3.", trust="user")
+    newer = kept("The staging database is db-stage-4.")
+    judged = Judgement(probability=0.95, by=Decider.SCORER, evidence=("another value",))
+    link = Link(
+        source=newer.id, target=older.id, kind=LinkKind.OUTDATES, created_at=newer.created_at
+    )
+    memory._parts.store.change_links(memory.scope, [], [replace(link, judgement=judged)])
+
+    said, data = answered(memory, "recall", query="what is the staging database?")
+
+    # An agent's word does not outdate a person's: both are given, and the pair is named.
+    [conflict] = data["conflicts"]
+    assert (conflict["newer"], conflict["older"]) == (newer.id, older.id)
+    assert f"memory_resolve id={newer.id} other={older.id}" in said
+    memory.resolve(newer.id, "newer", older.id, trust="user")
+    said, data = answered(memory, "recall", query="what is the staging database?", group="off")
+    assert "conflicts" not in data
+    assert f"replaced by {newer.id}" in said
+
+
+def test_an_agent_reads_what_was_known_at_a_moment(memory: Mind) -> None:
+    first = memory.store("The release is on Friday.", created_at=datetime(2026, 1, 2, tzinfo=UTC))
+    moment = "2025-12-31T00:00:00Z"
+
+    _, now = answered(memory, "recall", query="when is the release?")
+    _, before = answered(memory, "recall", query="when is the release?", as_of=moment)
+
+    assert [hit["memory"]["id"] for hit in now["hits"]] == [first.memory.id]
+    assert before["hits"] == []
+
+
+def test_an_agent_learns_why_a_memory_is_not_recalled(
+    memory: Mind, kept: Callable[..., Memory]
+) -> None:
+    deleted = kept("The staging database is db-stage-3.")
+    memory.delete(deleted.id)
+
+    said, data = answered(memory, "why_not", query="staging database", id=deleted.id)
+
+    assert (data["reason"], data["remedy"]) == ("it is deleted", TELL_THE_USER)
+    assert "bearinmind restore" not in said
+
+
+def test_many_are_stored_and_a_refused_one_does_not_stop_the_others(memory: Mind) -> None:
+    drafts = [{"content": "Ana is on call."}, {"content": " "}, {"content": "Ben is on leave."}]
+
+    said, data = answered(memory, "store_many", drafts=drafts, idempotency_key="k")
+    again, _ = answered(memory, "store_many", drafts=drafts, idempotency_key="k")
+
+    assert [each["kind"] for each in data["outcomes"]] == ["stored", "not_stored", "stored"]
+    assert "Not stored: " in said
+    assert again.count("Stored: ") + again.count("Already known: ") == 2
+    assert memory.stats().live == 2
+
+
+def test_an_agent_lists_the_inbox_and_decides_as_an_agent(
+    memory: Mind, kept: Callable[..., Memory]
+) -> None:
+    kept("The orders service is deployed with Helm.")
+    kept("The orders service is deployed with Helm!")
+    answered(memory, "curation.review", propose=True)
+
+    said, data = answered(memory, "curation.proposals")
+    [proposal] = data["proposals"]
+    assert proposal["id"] in said
+    assert not {"digest", "undo"} & {*proposal}
+    _, decided = answered(memory, "curation.dismiss", id=proposal["id"], trust="agent")
+    assert decided["state"] == "dismissed"
+    assert answered(memory, "curation.proposals")[0] == "Nothing waits for a decision."
+
+
+def test_an_agent_walks_the_graph(memory: Mind, kept: Callable[..., Memory]) -> None:
+    kept("Dana Okafor owns Redis.")
+    kept("Redis was replaced by Valkey.", trust="external")
+    memory.work.run()
+
+    said, data = answered(memory, "graph.neighbours", concept="Redis")
+    assert data["neighbours"]["found"]
+    assert BEGIN in said  # the memory from elsewhere is fenced in
+    said, data = answered(memory, "graph.path", start="Dana Okafor", goal="Valkey")
+    assert len(data["steps"]) == 2
+    assert all(content.startswith(BEGIN) or "Okafor" in content for content in contents_of(data))
+    assert '"Valkey", in 1 memories' in answered(memory, "graph.hubs")[0]
+
+
+def test_what_stands_for_a_secret_names_the_tool_that_reveals_it(
+    memory: Mind, kept: Callable[..., Memory]
+) -> None:
+    sealed = replace(
+        kept("Harmless."),
+        content="[sensitive: password; bearinmind secret get abc]",
+        sensitive=True,
+    )
+    page = replace(listed(sealed), as_data=())
+
+    for said in (texts.of_answer(page), str(texts.structured(page, a.ListAnswer))):
+        assert "[sensitive: password; secret_get abc]" in said
+
+
+# ---- hints ---------------------------------------------------------------------------------------
+
+
+def every_hint() -> list[str]:
+    """The hints that the source has; what is filled in is an X."""
+    hints = []
+    for file in (ROOT / "src/bearinmind").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            named = node.arg if isinstance(node, ast.keyword) else None
+            if isinstance(node, ast.Assign):
+                named = ast.unparse(node.targets[0])
+            value: Any = node.value if named == "hint" else None  # type: ignore[attr-defined]
+            parts = value.values if isinstance(value, ast.JoinedStr) else [value]
+            words = [str(x.value) if isinstance(x, ast.Constant) else "X" for x in parts]
+            hints += ["".join(words)] if value is not None and all(words) else []
+    return hints
+
+
+def test_hints_name_tools_and_neither_commands_nor_files() -> None:
+    hints = every_hint()
+    named = {word for hint in hints for word in re.findall(r"[a-z]+(?:_[a-z]+)+", advice(hint))}
+
+    assert len(hints) > 100
+    for hint in hints:
+        assert not re.search(r"bearinmind [a-z]|--[a-z]|docs/|pip install", advice(hint)), hint
+    assert {name for name in named if name.startswith(("memory_", "inbox_", "graph_"))} <= {
+        *DEFAULT
+    }
+    assert (
+        advice("`bearinmind get ID` shows it; `bearinmind doctor` too.") == "memory_get shows it."
+    )
+    assert advice("Split it by meaning.") == "Split it by meaning."

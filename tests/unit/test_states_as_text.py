@@ -108,7 +108,8 @@ def test_an_agent_reads_the_same() -> None:
         f"until 3 June 2025 [{OLD.id}]: Jenkins runs our builds.",
     ]
     assert for_agents.rendered([ALONE], ADA).splitlines()[0] == (
-        f"[{OLD.id}] 2024-06-03 facts, 100 % likely, outdated since 3 June 2025 by {NEW.id}"
+        f"[{OLD.id}] 2024-06-03 facts, 100 % likely, "
+        f"outdated since 3 June 2025, replaced by {NEW.id}"
     )
     data = texts.structured(answer(GROUPED), RecallAnswer)
     [state] = data["hits"][0]["earlier"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from bearinmind import codec, errors
+from bearinmind import Mind, codec, errors
 from bearinmind.errors import MindError
 from bearinmind.surfaces.cli import app as command_line
 from bearinmind.surfaces.failures import MEANINGS, meaning_of
@@ -17,7 +17,7 @@ from bearinmind.surfaces.http.routes import Parts
 from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.server_verbs import OWN_VERBS
-from bearinmind.surfaces.verbs.table import ADMIN_VERBS, EVERY_VERB, VERBS
+from bearinmind.surfaces.verbs.table import ADMIN_VERBS, EVERY_VERB
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access
 
@@ -25,45 +25,70 @@ ROOT = Path(__file__).parents[2]
 COMMANDS: Any = typer.main.get_command(command_line)
 #: What an agent has no use for, and why.
 NO_TOOL = {
-    "why_not": "a question about Bear in Mind, not about what it holds",
-    "restore": "an agent that deletes can update instead; people undo",
-    "unlink": "people undo",
     "learn": "a hook sends turns; an agent that knows what it learned stores it",
     "brief": "a resource: what an agent begins with it does not ask for",
-    **dict.fromkeys(
-        (verb.name for verb in VERBS if verb.name.startswith("curation.")),
-        "the inbox is there for people to decide",
-    ),
+    "curation.proposal": "inbox_list has every proposal whole",
+    "unlink": "people undo",
     **dict.fromkeys(
         (verb.name for verb in OWN_VERBS), "the page and the command line are for people"
     ),
     **dict.fromkeys(
-        (verb.name for verb in GRAPH_VERBS),
+        (verb.name for verb in GRAPH_VERBS if verb.tool is None),
         "a recall follows the graph by itself; people look around in it",
     ),
     **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
 }
-#: The tools of the specification, section 7, and those about what is true now.
-SPECIFIED = {
-    "memory_store",
-    "memory_recall",
-    "memory_list",
-    "memory_get",
-    "memory_update",
-    "memory_delete",
-    "memory_link",
-    "memory_resolve",
-    "memory_history",
-    "memory_why",
-    "memory_timeline",
-    "memory_count",
-    "secret_get",
-    "memory_share",
-    "memory_unshare",
-    "memory_share_tag",
-    "memory_unshare_tag",
-    "memory_shared_with_me",
-    "memory_my_shares",
+#: By group of verbs: what a memory in this process can do that no server offers, and why.
+ONLY_HERE: dict[str, dict[str, str]] = {
+    "": {
+        "restorable": "a part of restore",
+        "versions": "in the answer of get",
+        "links": "in the answer of get",
+        "states": "in the answers of list and get",
+        "outdated": "in the answers of list, get and why",
+        "masked": "a part of recall",
+        "check": "for the person who looks after a store: the command doctor",
+        "store_facts": "see check",
+        "locked_out": "see check",
+        "for_user": "the key says for whom",
+        "open": "makes this object",
+        "build": "makes this object",
+        "close": "ends this object",
+    },
+    "graph": {
+        "memories": "in the answers of neighbours and path",
+        "labels": "in the answers of neighbours and path",
+        "named": "in the answers of concept and path",
+        **dict.fromkeys(
+            ("counts", "contradictions", "resolve", "retract", "likely_merges"),
+            "for the person who looks after a store: the commands of graph",
+        ),
+        "export": "a file: the command graph export",
+        "import_lines": "a file: the command graph import",
+    },
+    "curation": {
+        "conflicts": "in the answer of recall",
+        "memories": "in the answer of proposals",
+        "because": "in the reason of a proposal",
+        "counts": "in the answer of proposals",
+        "hygiene": "for the person who looks after a store: the command curate report",
+        "learning_status": "how a store is set up: the command learn --status",
+    },
+    "secrets": {
+        "list": "memory_list and GET /memories name sensitive memories too",
+        "sealed": "encrypted bytes leave by an export alone",
+        "audit": "accounts.audit has it for everybody",
+        "rotate_key": "the key of the vault stays on the machine of the store",
+        "count_by_key": "see rotate_key",
+        "status": "see rotate_key",
+        "scrub": "see rotate_key",
+    },
+    "accounts": {
+        "first_key": "the command serve --first-key",
+        "authenticator": "the server itself asks it",
+        "sessions": "the server itself asks it, for the page",
+        "writes_today": "in the keys of a user",
+    },
 }
 
 every_verb = pytest.mark.parametrize("verb", EVERY_VERB, ids=lambda verb: verb.name)
@@ -91,8 +116,18 @@ def test_a_verb_is_a_tool_or_there_is_a_reason(verb: Verb) -> None:
     assert (verb.tool is None) == (verb.name in NO_TOOL)
 
 
-def test_the_tools_are_those_of_the_specification() -> None:
-    assert {verb.tool for verb in VERBS if verb.tool} == SPECIFIED
+@pytest.mark.parametrize("group", ONLY_HERE)
+def test_what_a_memory_can_do_a_server_offers_too_or_there_is_a_reason(
+    group: str, memory: Mind
+) -> None:
+    prefix = f"{group}." if group else ""
+    offered = {
+        verb.name.removeprefix(prefix) for verb in EVERY_VERB if verb.name.startswith(prefix)
+    }
+    owner = type(getattr(memory, group) if group else memory)
+    can = {name for name, _ in inspect.getmembers(owner, inspect.isroutine) if name[0] != "_"}
+
+    assert can - offered == {*ONLY_HERE[group]} & can == {*ONLY_HERE[group]}
 
 
 @every_verb

@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from anthropic.tools.memory import BetaLocalFilesystemMemoryTool  # type: ignore[import-not-found]
+from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
 from peers.files.facts import facts
 

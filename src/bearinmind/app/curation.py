@@ -18,13 +18,21 @@ from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
 from bearinmind.curate.apply import ProposalDecider, Verbs, judge, judgements, settled
-from bearinmind.curate.review import decide
-from bearinmind.errors import AmbiguousId, InvalidInput, ProposalNotFound
+from bearinmind.curate.review import Review, decide
+from bearinmind.errors import AmbiguousId, InvalidInput, InvalidProvenance, ProposalNotFound
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
 from bearinmind.learn.model import Mode
-from bearinmind.outdates.verdicts import is_decided, judgement_of, prevailing_of_pairs
-from bearinmind.proposals import Decision, Proposal, ProposalKind, ProposalState
+from bearinmind.outdates.verdicts import (
+    MARK,
+    OFFER,
+    because,
+    is_decided,
+    is_trusted,
+    judgement_of,
+    prevailing_of_pairs,
+)
+from bearinmind.proposals import Conflict, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.recall.pipeline import check_number
 from bearinmind.remember import pipeline, secrets
@@ -35,12 +43,14 @@ from bearinmind.types import (
     Decider,
     Draft,
     Link,
+    LinkKind,
     MayReplace,
     Memory,
     MemoryId,
     Outcome,
     Resolution,
     Scope,
+    Trust,
     UserId,
     choose,
 )
@@ -65,7 +75,7 @@ class Curation:
 
     def review(
         self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
-    ) -> review.Review:
+    ) -> Review:
         """Review all memories of this user for what could be changed; nothing is changed.
 
         With `propose`, what is new goes into the inbox, and only that is in the answer. With
@@ -149,20 +159,51 @@ class Curation:
         links = prevailing_of_pairs(judgements(self.store, self.scope, (newer, older)))
         return [word for link in links for word in judgement_of(link).evidence]
 
-    def apply(self, id: str, resolution: Resolution | str | None = None) -> Proposal:
+    def conflicts(
+        self, memories: Iterable[Memory], as_of: datetime | None = None
+    ) -> Sequence[Conflict]:
+        """The undecided conflicts of these memories with each other or with other live ones.
+
+        A memory that is marked as outdated is no conflict. One that a less trusted memory says to
+        be outdated is one.
+        """
+        named = [each.id for each in memories if each.owner == self.scope.user]
+        links = self.store.links(self.scope, named, as_of) if named else []
+        links = prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
+        ends = [*{id_ for link in links for id_ in (link.source, link.target)}]
+        present = self.store.get_many(self.scope, ends, as_of) if ends else {}
+        return [
+            Conflict(
+                newer=link.source,
+                older=link.target,
+                probability=judgement_of(link).probability,
+                because=because(judgement_of(link).evidence),
+            )
+            for link in links
+            if _is_open(link, present)
+        ]
+
+    def apply(
+        self,
+        id: str,
+        resolution: Resolution | str | None = None,
+        *,
+        trust: Trust | str = Trust.USER,
+    ) -> Proposal:
         """Do what a proposal says, unless the last retrievable copy of a fact would be lost.
 
         Of two memories that may be states of one thing, a resolution says which of them holds:
-        `newer`, as without one, `older`, `both`, or `merge`: the newer says all of it.
+        `newer`, as without one, `older`, `both`, or `merge`: the newer says all of it. With the
+        trust `agent` it is the decision of an agent, which a person can overturn.
         """
         word = None if resolution is None else choose(Resolution, resolution, InvalidInput)
-        applied = self._decider().apply(self.proposal(id), word)
+        applied = self._decider(trust).apply(self.proposal(id), word)
         self.background.nudge()
         return applied
 
-    def dismiss(self, id: str) -> Proposal:
+    def dismiss(self, id: str, *, trust: Trust | str = Trust.USER) -> Proposal:
         """Decide against a proposal; it is not made again. Of two memories both hold then."""
-        return self._decider().dismiss(self.proposal(id))
+        return self._decider(trust).dismiss(self.proposal(id))
 
     def undo(self, id: str) -> Proposal:
         """Take back what a proposal did, unless what it changed was changed since."""
@@ -187,8 +228,10 @@ class Curation:
         for each in settled(self.store, self.scope, opened):
             self._decider().close(each)
 
-    def _decider(self) -> ProposalDecider:
+    def _decider(self, trust: Trust | str = Trust.USER) -> ProposalDecider:
         remember, scope = self.remember, self.scope
+        is_person = choose(Trust, trust, InvalidProvenance) is Trust.USER
+        by = Decider.PERSON if is_person else Decider.AGENT
 
         def change(memory: Memory, fields: Mapping[str, Any], version: int) -> Memory:
             typed = _typed(fields)
@@ -203,7 +246,7 @@ class Curation:
             return remember.add(scope, draft, supersedes)
 
         def resolve(newer: Memory, older: Memory, resolution: Resolution) -> Link:
-            return remember.resolve(scope, newer, [older], resolution, Decider.PERSON).links[0]
+            return remember.resolve(scope, newer, [older], resolution, by).links[0]
 
         verbs = Verbs(
             link=partial(remember.link, scope),
@@ -214,6 +257,16 @@ class Curation:
             resolve=resolve,
         )
         return ProposalDecider(store=self.store, scope=scope, verbs=verbs, clock=self.clock)
+
+
+def _is_open(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
+    """Whether nobody has decided between two live memories, and neither is marked as outdated."""
+    ends = [memories.get(link.source), memories.get(link.target)]
+    if not all(each and each.deleted_at is None and not each.sensitive for each in ends):
+        return False
+    probability = judgement_of(link).probability
+    is_marked = probability >= MARK and is_trusted(link, memories)
+    return probability >= OFFER and not is_marked and not is_decided(link)
 
 
 def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -230,6 +230,12 @@ class Mind:
             self._parts.active_space.look_again()
         return self._parts.group(States).with_offers(outcome, replaced, draft.provenance.trust)
 
+    def store_many(
+        self, drafts: Iterable[Mapping[str, Any]], *, idempotency_key: str | None = None
+    ) -> Sequence[Outcome | requests.NotStored]:
+        """Store drafts, each with the keywords of `store`; a refused one does not stop the rest."""
+        return requests.store_each(self.store, drafts, idempotency_key)
+
     def update(
         self,
         id: str,
@@ -321,10 +327,7 @@ class Mind:
         newest_first: bool = True,
         **fields: Unpack[ListFields],
     ) -> Sequence[Memory]:
-        """Memories by creation time, own and shared; the list continues behind `after`.
-
-        `after` is the id of a memory, or its time and id when it may be gone by now.
-        """
+        """Memories by creation time, own and shared, behind `after`: an id, or time and id."""
         if isinstance(after, str):
             last = self.get(after)
             after = last.created_at, last.id

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
 from bearinmind.config import Settings
-from bearinmind.errors import InvalidProvenance, InvalidQuery
+from bearinmind.errors import Conflict, InvalidInput, InvalidProvenance, InvalidQuery, NotFound
 from bearinmind.remember.admit import (
     check_category,
     check_origin,
@@ -25,6 +26,7 @@ from bearinmind.types import (
     Group,
     Memory,
     MemoryId,
+    Outcome,
     Provenance,
     Query,
     Scope,
@@ -95,6 +97,29 @@ class QueryFields(FilterFields, total=False):
     group: str
     min_probability: float | None  #: of a hit, in place of the usual floor
     all: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotStored:
+    """A draft that was refused, and why."""
+
+    code: str  #: of the error
+    message: str
+    hint: str
+
+
+def store_each(
+    store: Callable[..., Outcome], drafts: Iterable[Mapping[str, Any]], key: str | None
+) -> Sequence[Outcome | NotStored]:
+    """What became of each draft, in their order; a refused one does not stop the others."""
+    outcomes: list[Outcome | NotStored] = []
+    for place, fields in enumerate(drafts):
+        own_key = None if key is None else f"{key}:{place}"
+        try:
+            outcomes.append(store(**fields, idempotency_key=own_key))
+        except (InvalidInput, Conflict, NotFound) as exc:
+            outcomes.append(NotStored(code=exc.code, message=exc.message, hint=exc.hint))
+    return outcomes
 
 
 def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:

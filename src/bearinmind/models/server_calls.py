@@ -336,7 +336,7 @@ _FAMILIES: Mapping[int, type[MindError]] = {
 }
 _FROM_HERE = HTTPStatus.INTERNAL_SERVER_ERROR  # on, the fault is the server's
 #: Faults of a server that last until somebody sees to it.
-_LASTING = (
+LASTING = (
     errors.StoreReadOnly,
     errors.StoreFull,
     errors.StoreDamaged,
@@ -344,6 +344,8 @@ _LASTING = (
     errors.StoreUnfinished,
     errors.VaultFailure,
 )
+#: By which a server turns a call away.
+TURNED_AWAY = (errors.Later, errors.ServerOverloaded, errors.StoreBusy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,13 +380,13 @@ def judged(reply: Reply, server: Server) -> bytes | Trouble:
         return reply.content
     retry_after = wanted_pause(reply.headers.get("retry-after", ""))
     kind, problem, hint = _problem(reply, server)
-    turned_away = issubclass(kind, errors.Later | errors.ServerOverloaded | errors.StoreBusy)
+    turned_away = issubclass(kind, TURNED_AWAY)
     return Trouble(
         kind=kind,
         problem=problem,
         hint=hint,
         retry_after=retry_after,
-        passing=turned_away or (reply.status >= _FROM_HERE and not issubclass(kind, _LASTING)),
+        passing=turned_away or (reply.status >= _FROM_HERE and not issubclass(kind, LASTING)),
         # A server that says when to come again has turned the call away.
         undone=turned_away and retry_after is not None,
     )

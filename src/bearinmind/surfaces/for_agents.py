@@ -45,7 +45,9 @@ def shown(
     """One memory as text for the agent of a user; of a hit how probable it is that it answers."""
     facts = f"[{memory.id}] {memory.created_at:%Y-%m-%d} {memory.category}"
     facts += f", {100 * probability:.0f} % likely" if probability else ""
-    mark = f", {outdated_words(outdated)}" if outdated else ""
+    mark = ""
+    if outdated:
+        mark = f", outdated since {day_in_words(outdated.until)}, replaced by {outdated.by}"
     return f"{facts}{mark}\n{fenced(memory, user)}"
 
 

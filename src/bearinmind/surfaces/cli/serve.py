@@ -76,7 +76,8 @@ def serve(
         if run.as_json:
             write_json(places, sys.stdout)
         else:
-            for line in _lines(places):
+            wants_key = settings.auth != "off" and bool(mind.accounts.users())
+            for line in _lines(places, wants_key=wants_key):
                 typer.echo(line)
         sys.stdout.flush()
         logs.set_up()
@@ -110,8 +111,8 @@ def _page(mind: Mind, url: str, *, with_link: bool) -> str:
     return f"{url}/#/signin?link={mind.accounts.sessions().new_link(user).token}"
 
 
-def _lines(places: dict[str, Any]) -> Iterator[str]:
-    """Where everything is, and how an agent is connected."""
+def _lines(places: dict[str, Any], *, wants_key: bool) -> Iterator[str]:
+    """Where everything is, and how an agent is connected; a key is shown only when it is made."""
     once = " (signs one browser in, once, within 10 minutes)" if "#" in places["page"] else ""
     yield f"Page  {places['page']}{once}"
     yield f"API   {places['api']} (described by {places['url']}/openapi.json)"
@@ -119,7 +120,11 @@ def _lines(places: dict[str, Any]) -> Iterator[str]:
     header = ""
     if places["key"]:
         yield f"Key   {places['key']} (shown only now)"
-        header = f' --header "Authorization: Bearer {places["key"]}"'
+    elif wants_key:
+        yield "Key   yours, in BEARINMIND_SERVER_KEY; `bearinmind key create USER` makes one"
+    if wants_key:
+        key = places["key"] or "$BEARINMIND_SERVER_KEY"  # which a shell replaces
+        header = f' --header "Authorization: Bearer {key}"'
     yield f"Claude Code: claude mcp add --transport http bearinmind {places['mcp']}{header}"
     yield "Ctrl-C ends it."
 
@@ -154,14 +159,18 @@ def mcp(
     if where is None:
         settings = run.settings
         with Mind.build(settings, background=settings.worker == "auto") as mind:
-            stdio.serve(lambda verb, request: verb.run(mind, request), settings.categories)
+            stdio.serve(
+                lambda verb, request: verb.run(mind, request),
+                settings.categories,
+                with_extra=settings.mcp_tools == "all",
+            )
         return
     from bearinmind.surfaces.client.clients import Client  # noqa: PLC0415  as above
 
     if not key and key_file is not None:
         key = _key_in(key_file)
     with Client(where, key or run.settings.server_key) as client:
-        stdio.serve(client.ask)
+        stdio.serve(client.ask, with_extra=run.settings.mcp_tools == "all")
 
 
 def _key_in(file: Path) -> str:
@@ -174,16 +183,16 @@ def _key_in(file: Path) -> str:
 def _describe(run: Session) -> None:
     from bearinmind.surfaces.mcp import tools  # noqa: PLC0415  as above
 
-    described = tools.all_described(run.settings.categories)
+    with_extra = run.settings.mcp_tools == "all"
+    described = tools.all_described(run.settings.categories, with_extra=with_extra)
     data: dict[str, Any] = described.model_dump(by_alias=True, exclude_none=True)
     count = tools.tokens(tools.wire_text(described))
-    run.reply(
-        {**data, "tokens": count}, lambda: _tool_lines(described.tools, count, tools.MOST_TOKENS)
-    )
+    most = None if with_extra else tools.MOST_TOKENS
+    run.reply({**data, "tokens": count}, lambda: _tool_lines(described.tools, count, most))
 
 
-def _tool_lines(tools: list[Tool], count: int, most: int) -> Iterator[str]:
-    """Each tool with what it takes, and what all of them cost."""
+def _tool_lines(tools: list[Tool], count: int, most: int | None) -> Iterator[str]:
+    """Each tool with what it takes, and what all of them cost; they may cost the most, if any."""
     for tool in tools:
         required = tool.input_schema.get("required", ())
         fields = [
@@ -191,4 +200,5 @@ def _tool_lines(tools: list[Tool], count: int, most: int) -> Iterator[str]:
         ]
         yield f"{tool.name} {' '.join(fields)}".rstrip()
         yield f"    {tool.description}"
-    yield f"{len(tools)} tools, about {count:,} tokens; at most {most:,} are allowed."
+    limit = f"; at most {most:,} are allowed" if most else ""
+    yield f"{len(tools)} tools, about {count:,} tokens{limit}."

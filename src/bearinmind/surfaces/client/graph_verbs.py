@@ -8,7 +8,7 @@ from typing import Unpack
 from bearinmind.app.requests import FilterFields
 from bearinmind.concepts import Concept, Merge
 from bearinmind.graph.lookup import MemoryCard
-from bearinmind.graph.walk import Subgraph
+from bearinmind.graph.walk import Neighbours, Subgraph
 from bearinmind.models.server_calls import Steps
 from bearinmind.surfaces.client.verb_calls import Group, Way, verb
 from bearinmind.surfaces.verbs.graph_verbs import ConceptAnswer, PathAnswer
@@ -25,6 +25,15 @@ class GraphVerbs(Group[Way]):
         """The concepts that most memories mention, perhaps only those with a text in the name."""
         return self._calls.part(
             "concepts", "graph.hubs", limit=limit, containing=containing, **fields
+        )
+
+    @verb
+    def neighbours(
+        self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
+    ) -> Steps[Neighbours]:
+        """What is one step away from a concept: by relation first, then by memories."""
+        return self._calls.part(
+            "neighbours", "graph.neighbours", concept=concept, limit=limit, **fields
         )
 
     @verb

@@ -10,13 +10,14 @@ from bearinmind import errors
 from bearinmind.accounts.keys import OVERLAP, Bearer, NewKey
 from bearinmind.app.requests import PROPOSALS
 from bearinmind.app.server import Bucket, Density, Report, Sizes, Traffic, WholeTraffic
+from bearinmind.curate.review import Review
 from bearinmind.models.server_calls import Steps
 from bearinmind.proposals import Proposal, ProposalState
 from bearinmind.protocols import AgentSession, AuditEntry, DeadJob, Step, User
 from bearinmind.remember.admit import check_user
 from bearinmind.surfaces.client.verb_calls import Group, Way, verb
 from bearinmind.text import ids
-from bearinmind.types import Access, Key, Resolution, Share, choose
+from bearinmind.types import Access, Key, Resolution, Share, Trust, choose
 from bearinmind.work.status import WorkStatus
 
 _HOUR = timedelta(hours=1)
@@ -42,15 +43,30 @@ class CurationVerbs(Group[Way]):
         return self._calls.answer("curation.proposal", id=ids.normalise(id))
 
     @verb
-    def apply(self, id: str, resolution: Resolution | str | None = None) -> Steps[Proposal]:
-        """Do what a proposal says, or say which of two memories holds; it can be undone."""
-        word = None if resolution is None else choose(Resolution, resolution, errors.InvalidInput)
-        return self._calls.answer("curation.apply", id=ids.normalise(id), resolution=word)
+    def review(
+        self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
+    ) -> Steps[Review]:
+        """Review all memories for what could be changed; with `propose` into the inbox."""
+        return self._calls.answer("curation.review", propose=propose, since=since, ask=ask)
 
     @verb
-    def dismiss(self, id: str) -> Steps[Proposal]:
+    def apply(
+        self,
+        id: str,
+        resolution: Resolution | str | None = None,
+        *,
+        trust: Trust | str = Trust.USER,
+    ) -> Steps[Proposal]:
+        """Do what a proposal says, or say which of two memories holds; it can be undone."""
+        word = None if resolution is None else choose(Resolution, resolution, errors.InvalidInput)
+        return self._calls.answer(
+            "curation.apply", id=ids.normalise(id), resolution=word, trust=_trust(trust)
+        )
+
+    @verb
+    def dismiss(self, id: str, *, trust: Trust | str = Trust.USER) -> Steps[Proposal]:
         """Decide against a proposal; it is not made again."""
-        return self._calls.answer("curation.dismiss", id=ids.normalise(id))
+        return self._calls.answer("curation.dismiss", id=ids.normalise(id), trust=_trust(trust))
 
     @verb
     def undo(self, id: str) -> Steps[Proposal]:
@@ -223,6 +239,10 @@ class SecretVerbs(Group[Way]):
     def reveal(self, id: str, *, version: int | None = None) -> Steps[str]:
         """The text of a sensitive memory; each call is written to the audit log."""
         return self._calls.part("content", "secrets.reveal", id=ids.canonical(id), version=version)
+
+
+def _trust(trust: Trust | str) -> Trust:
+    return choose(Trust, trust, errors.InvalidProvenance)
 
 
 def _key_id(text: str) -> str:

@@ -36,7 +36,7 @@ from bearinmind.models.server_calls import (
     Steps,
     trying,
 )
-from bearinmind.surfaces.verbs.requests import Request, StoreRequest
+from bearinmind.surfaces.verbs.requests import Request, StoreManyRequest, StoreRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access
@@ -66,7 +66,7 @@ class Requests:
 
     def ask(self, verb: Verb, request: Request) -> Steps[Any]:
         """The answer of a server to the request of a verb, as the row of the verb has it."""
-        if isinstance(request, StoreRequest) and request.idempotency_key is None:
+        if isinstance(request, StoreRequest | StoreManyRequest) and not request.idempotency_key:
             request = request.model_copy(update={"idempotency_key": self.new_key()})
         settled = yield from self.settle(verb, request)
         return self.read(settled, verb)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Unpack
 
 from bearinmind import errors
-from bearinmind.app.requests import DraftFields, ListFields, Place, QueryFields
+from bearinmind.app.requests import DraftFields, ListFields, NotStored, Place, QueryFields
 from bearinmind.learn.model import Learned, Message
 from bearinmind.models.server_calls import Steps
 from bearinmind.protocols import Statistics
@@ -94,6 +94,16 @@ class ServerVerbs(Group[Way]):
             supersedes=[*map(ids.canonical, supersedes)],
             wait=wait,
             idempotency_key=idempotency_key,
+        )
+
+    @verb
+    def store_many(
+        self, drafts: Iterable[Mapping[str, Any]], *, idempotency_key: str | None = None
+    ) -> Steps[Sequence[Outcome | NotStored]]:
+        """Store up to 100 drafts, each with the keywords of `store`, by one request."""
+        checked = [_checked(draft) for draft in drafts]
+        return self._calls.part(
+            "outcomes", "store_many", drafts=checked, idempotency_key=idempotency_key
         )
 
     @verb
@@ -372,6 +382,11 @@ class ServerVerbs(Group[Way]):
         return CurationVerbs(self._calls, self._runner)
 
     @property
+    def graph(self) -> GraphVerbs[Way]:
+        """The concepts that the memories mention, and their relations."""
+        return GraphVerbs(self._calls, self._runner)
+
+    @property
     def accounts(self) -> AccountVerbs[Way]:
         """Users, their keys, and the audit, for a key with admin access."""
         return AccountVerbs(self._calls, self._runner)
@@ -385,11 +400,6 @@ class ServerVerbs(Group[Way]):
     def work(self) -> WorkVerbs[Way]:
         """Background work, for a key with admin access."""
         return WorkVerbs(self._calls, self._runner)
-
-    @property
-    def graph(self) -> GraphVerbs[Way]:
-        """The concepts that the memories mention, and their relations."""
-        return GraphVerbs(self._calls, self._runner)
 
     @property
     def secrets(self) -> SecretVerbs[Way]:

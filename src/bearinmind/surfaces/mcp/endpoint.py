@@ -42,7 +42,7 @@ def mount(app: FastAPI, service: Service) -> None:
     """Have a server answer the protocol at `/mcp` too."""
     settings = service.settings
     manager = StreamableHTTPSessionManager(
-        build(ForCaller(service), settings.categories),
+        build(ForCaller(service), settings.categories, with_extra=settings.mcp_tools == "all"),
         session_idle_timeout=_IDLE,
         max_request_body_size=settings.request_bytes,
         max_sessions=_SESSIONS,

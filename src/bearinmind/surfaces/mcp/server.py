@@ -17,6 +17,7 @@ from bearinmind.errors import MindError
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http import logs
+from bearinmind.surfaces.mcp.agent_words import advice
 from bearinmind.surfaces.mcp.resources import Prompts, Resources
 from bearinmind.surfaces.mcp.tools import Ask, Context, Tools
 
@@ -27,9 +28,10 @@ INSTRUCTIONS = (
 )
 
 
-def build(ask: Ask, categories: Sequence[str] = ()) -> Server[Any]:
+def build(ask: Ask, categories: Sequence[str] = (), *, with_extra: bool = False) -> Server[Any]:
     """A server over what answers verbs; a model is told the categories if they are known."""
-    tools, resources, prompts = Tools(ask, categories), Resources(ask), Prompts(ask)
+    tools = Tools(ask, categories, with_extra=with_extra)
+    resources, prompts = Resources(ask), Prompts(ask)
     server: Server[Any] = Server(
         "bearinmind",
         version=importlib.metadata.version("bearinmind"),
@@ -73,7 +75,7 @@ async def _telling_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
     except (MCPError, ValidationError):  # the SDK tells both, and no values
         raise
     except MindError as exc:
-        data = {"code": exc.code, "hint": exc.hint}
+        data = {"code": exc.code, "hint": advice(exc.hint)}
         raise MCPError(meaning_of(exc).rpc_code, masked(exc.message), data) from None
     except Exception as exc:  # noqa: BLE001  whatever it is, the client is told and the log too
         logs.failure(exc, str(ctx.request_id))

@@ -28,7 +28,12 @@ _AHEAD = 64  # lines that are read before they are looked at
 _STANDARD_INPUT = 0
 
 
-def serve(ask: Callable[[Verb, Request], object], categories: Sequence[str] = ()) -> None:
+def serve(
+    ask: Callable[[Verb, Request], object],
+    categories: Sequence[str] = (),
+    *,
+    with_extra: bool = False,
+) -> None:
     """Answer one client until it closes the connection, or until a signal; `ask` may block.
 
     Nothing but the protocol is written to standard output.
@@ -43,7 +48,7 @@ def serve(ask: Callable[[Verb, Request], object], categories: Sequence[str] = ()
     async def ask_in_thread(_: Context, verb: Verb, request: Request) -> object:
         return await pool.run(lambda: ask(verb, request))
 
-    server = build(ask_in_thread, categories)
+    server = build(ask_in_thread, categories, with_extra=with_extra)
     lines = Lines(_taken_input())
 
     async def answer() -> None:

@@ -22,6 +22,7 @@ from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http.responses import invalid_fields
 from bearinmind.surfaces.mcp import texts
+from bearinmind.surfaces.mcp.agent_words import advice
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
 from bearinmind.surfaces.verbs.verb import Tool, Verb
@@ -31,8 +32,8 @@ Context = ServerRequestContext[Any, Any]
 Schema = dict[str, Any]
 
 BY_TOOL: Mapping[str, Verb] = {verb.tool: verb for verb in VERBS if verb.tool}
-#: What the list of tools may cost: it is in the context of every conversation.
-MOST_TOKENS = 2_500
+#: What the list of the default tools may cost: it is in the context of every conversation.
+MOST_TOKENS = 3_000
 
 # Characters to a token: a little fewer than o200k makes of such JSON, so that the count is rather
 # too high. A test holds it against o200k itself.
@@ -41,7 +42,7 @@ _CHARACTERS = 4.0
 _NO_NEWS = frozenset({"owner", "judgement", "valid_from", "valid_to", "oldest", "newest"}) | {
     f"{word}_at" for word in ("created", "deleted", "removed", "ended")
 }
-_HINT = "The schema of the tool says what it takes; docs/reference/mcp.md has every field."
+_HINT = "The schema of the tool says what it takes."
 
 # Claude Code shows its model only the names of tools until it looks for one. It would not look for
 # what it does not know it has: these two are always shown whole.
@@ -61,24 +62,27 @@ class Ask(Protocol):
 class Tools:
     """What a client may call."""
 
-    def __init__(self, ask: Ask, categories: Sequence[str] = ()) -> None:
+    def __init__(
+        self, ask: Ask, categories: Sequence[str] = (), *, with_extra: bool = False
+    ) -> None:
         """Offer verbs as tools; a model is told the categories if they are known."""
         self._ask = ask
-        self._described = all_described(categories)
+        self._described = all_described(categories, with_extra=with_extra)
+        self._offered = {tool.name: BY_TOOL[tool.name] for tool in self._described.tools}
 
     async def list(
         self,
         context: Context,  # noqa: ARG002  the same for everybody
         params: types.PaginatedRequestParams | None,  # noqa: ARG002  one page holds all
     ) -> types.ListToolsResult:
-        """Every tool."""
+        """Every tool that is offered."""
         return self._described
 
     async def call(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """What a tool answers; what cannot be done is an answer too, from which a model learns."""
-        verb = BY_TOOL.get(params.name)
+        verb = self._offered.get(params.name)
         if verb is None:
             raise MCPError(
                 meaning_of(InvalidRequest).rpc_code,
@@ -96,9 +100,12 @@ class Tools:
         )
 
 
-def all_described(categories: Sequence[str] = ()) -> types.ListToolsResult:
-    """Every tool as a model is told of it."""
-    return types.ListToolsResult(tools=[described(verb, categories) for verb in BY_TOOL.values()])
+def all_described(
+    categories: Sequence[str] = (), *, with_extra: bool = False
+) -> types.ListToolsResult:
+    """The tools as a model is told of them: the default ones, or every one."""
+    verbs = [verb for verb in BY_TOOL.values() if with_extra or not _tool(verb).extra]
+    return types.ListToolsResult(tools=[described(verb, categories) for verb in verbs])
 
 
 def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
@@ -212,7 +219,7 @@ def _simple(part: Mapping[str, Any], whole: Schema) -> Schema:
 
 def failed(error: MindError) -> types.CallToolResult:
     """That a tool could not do what it was asked."""
-    data = {"code": error.code, "message": masked(error.message), "hint": error.hint}
+    data = {"code": error.code, "message": masked(error.message), "hint": advice(error.hint)}
     return types.CallToolResult(
         content=[types.TextContent(text=texts.of_error(error))],
         structured_content={"error": data},
@@ -236,7 +243,7 @@ def _of_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[s
 
     A tool decides for an agent, whatever it says. A link that is made by hand is a person's word.
     """
-    if verb.name in ("resolve", "link"):
+    if verb.name in ("resolve", "link", "curation.apply", "curation.dismiss"):
         arguments = {**arguments, "trust": Trust.AGENT}
     elif verb.name == "update":
         arguments = {"trust": Trust.AGENT, **arguments}
@@ -245,10 +252,14 @@ def _of_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[s
             "an agent does not link with outdates", hint="Call memory_resolve: newer, other."
         )
     client = context.session.client_params
-    if verb.name != "store" or client is None or "agent" in arguments:
+    name = client.client_info.name if client and client.client_info else ""
+    if not _AGENT.fullmatch(name):
         return arguments
-    name = client.client_info.name if client.client_info else ""
-    return {**arguments, "agent": name} if _AGENT.fullmatch(name) else arguments
+    drafts = arguments.get("drafts")
+    if verb.name == "store_many" and isinstance(drafts, list):
+        named = [{"agent": name, **each} if isinstance(each, dict) else each for each in drafts]
+        return {**arguments, "drafts": named}
+    return {"agent": name, **arguments} if verb.name == "store" else arguments
 
 
 @contextlib.asynccontextmanager

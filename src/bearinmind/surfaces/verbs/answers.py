@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
+from bearinmind.app.requests import NotStored
 from bearinmind.errors import InvalidRequest, MindError
-from bearinmind.proposals import Proposal
+from bearinmind.proposals import Conflict, Proposal
 from bearinmind.protocols import AuditEntry, User
 from bearinmind.recall.history import Step, ThingHistory, ThingState, Timeline, Why
 from bearinmind.remember.admit import check_moment
@@ -28,6 +29,7 @@ from bearinmind.types import (
     Link,
     Memory,
     MemoryId,
+    Outcome,
     Outdated,
     Query,
     Share,
@@ -72,13 +74,14 @@ class RecallAnswer:
     verdict: Verdict
     hits: tuple[Hit, ...]
     weak: tuple[Hit, ...] = ()  #: folded away: they are unlikely to answer
+    conflicts: tuple[Conflict, ...] = ()  #: of the hits with each other or with other memories
     degraded: tuple[str, ...]  #: what is missing from the answer, in words
     as_data: tuple[MemoryId, ...]
     understood: Query | None = None  #: the question with every default filled in; with a trace
     trace: Trace | None = None  #: how the recall came to its answer, if that was requested
 
     @classmethod
-    def of(cls, answer: Answer, *, with_trace: bool) -> Self:
+    def of(cls, answer: Answer, conflicts: Sequence[Conflict] = (), *, with_trace: bool) -> Self:
         """What a recall answered."""
         user = answer.query.filter.scope.user
         hits = (*answer.hits, *answer.weak)
@@ -87,11 +90,19 @@ class RecallAnswer:
             verdict=answer.verdict,
             hits=answer.hits,
             weak=answer.weak,
+            conflicts=tuple(conflicts),
             degraded=answer.trace.degraded,
             as_data=as_data(user, (x for hit in hits for x in for_agents.memories_of(hit))),
             understood=answer.query if with_trace else None,
             trace=answer.trace if with_trace else None,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreManyAnswer:
+    """What became of each draft, in their order."""
+
+    outcomes: tuple[Outcome | NotStored, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

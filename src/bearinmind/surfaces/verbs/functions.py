@@ -19,7 +19,13 @@ from bearinmind.types import Link
 def recall(mind: Mind, request: r.RecallRequest) -> a.RecallAnswer:
     """The memories that matter for a question."""
     answer = mind.recall(request.query, **request.given("query", "trace"))
-    return a.RecallAnswer.of(answer, with_trace=request.trace)
+    conflicts = mind.curation.conflicts((hit.memory for hit in answer.hits), request.as_of)
+    return a.RecallAnswer.of(answer, conflicts, with_trace=request.trace)
+
+
+def store_many(mind: Mind, request: r.StoreManyRequest) -> a.StoreManyAnswer:
+    """What became of each of many drafts."""
+    return a.StoreManyAnswer(outcomes=tuple(mind.store_many(**request.given())))
 
 
 def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:

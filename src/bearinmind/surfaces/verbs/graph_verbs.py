@@ -1,6 +1,6 @@
 """The verbs of the concept graph: requests, answers, functions and rows.
 
-None of them is a tool: a recall follows the graph by itself, and people look around in it.
+Most are no tools: a recall follows the graph by itself, and people look around in it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from bearinmind.app import Mind
 from bearinmind.app.graph import LONGEST, MOST_HOPS
 from bearinmind.concepts import Concept, ConceptName, Merge, Relation
 from bearinmind.graph.lookup import MemoryCard
-from bearinmind.graph.walk import Edge, Subgraph
+from bearinmind.graph.walk import Edge, Neighbours, Subgraph
 from bearinmind.surfaces.verbs.answers import as_data
 from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, OneRequest
 from bearinmind.surfaces.verbs.requests import Request as _Request
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Tool, Verb
 from bearinmind.types import Access, Memory, MemoryId
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000, description="A name, in any case.")]
@@ -112,6 +112,15 @@ class PathAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NeighboursAnswer:
+    """What is one step away from a concept, with a memory for each step."""
+
+    neighbours: Neighbours
+    memories: tuple[Memory, ...]
+    as_data: tuple[MemoryId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MergesAnswer:
     """The merges that hold, oldest first."""
 
@@ -163,6 +172,16 @@ def path(mind: Mind, request: PathRequest) -> PathAnswer:
     )
 
 
+def neighbours(mind: Mind, request: ConceptRequest) -> NeighboursAnswer:
+    """What is one step away from a concept."""
+    answer = mind.graph.neighbours(request.concept, **request.given("concept"))
+    first = dict.fromkeys(id_ for each in answer.found for id_ in each.memories[:1])
+    memories = _memories(mind, first, request)
+    return NeighboursAnswer(
+        neighbours=answer, memories=memories, as_data=as_data(mind.scope.user, memories)
+    )
+
+
 def merges(mind: Mind, request: MergesRequest) -> MergesAnswer:
     """The merges that hold, perhaps also those that were undone."""
     return MergesAnswer(merges=tuple(mind.graph.merges(**request.given())))
@@ -199,6 +218,24 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         function=hubs,
         path="/graph/hubs",
         command="graph hubs",
+        tool_text=Tool(
+            name="graph_hubs",
+            says="List the concepts that most memories mention.",
+            fields={"containing": "part of a name", "limit": ""},
+            extra=True,
+        ),
+    ),
+    _read(
+        name="graph.neighbours",
+        says="What is one step away from a concept.",
+        function=neighbours,
+        path="/graph/neighbours",
+        command="graph neighbours",
+        tool_text=Tool(
+            name="graph_neighbours",
+            says="Show what a concept is connected to.",
+            fields={"concept": "", "limit": "", "as_of": ""},
+        ),
     ),
     _read(
         name="graph.concept",
@@ -221,6 +258,11 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         function=path,
         path="/graph/path",
         command="graph path",
+        tool_text=Tool(
+            name="graph_path",
+            says="Show how two concepts are connected.",
+            fields={"start": "", "goal": ""},
+        ),
     ),
     _read(
         name="graph.of_memory",

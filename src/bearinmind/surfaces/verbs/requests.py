@@ -34,6 +34,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+MOST_DRAFTS = 100  #: of one request; more go through an import
 WHOLE = BeforeValidator(_whole)  #: stands behind the limits of a number: its schema has them then
 
 # Limits that Pydantic checks here keep nonsense out. Those in `_described` are only described:
@@ -104,6 +105,14 @@ Owner = Annotated[
         json_schema_extra=_USER,
     ),
 ]
+IdempotencyKey = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        description="Any text of your own: sent again with it, nothing is stored again.",
+    ),
+]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 Count = Annotated[int, Field(ge=1, le=1_000), WHOLE]
 Bytes = Annotated[int, Field(ge=1), WHOLE]
@@ -130,7 +139,7 @@ class Nothing(Request):
     """A request without fields."""
 
 
-class StoreRequest(Request):
+class DraftRequest(Request):
     """Something to remember."""
 
     content: Content
@@ -148,10 +157,25 @@ class StoreRequest(Request):
     source: Origin | None = None
     trust: Trust | None = None
     supersedes: Annotated[list[Id], Field(max_length=100)] = []
+
+
+class StoreRequest(DraftRequest):
+    """Something to remember, once."""
+
     wait: bool = False
-    idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
-        None, description="Any text of your own: sent again with it, nothing is stored again."
-    )
+    idempotency_key: IdempotencyKey | None = None
+
+
+class StoreManyRequest(Request):
+    """Things to remember, each stored by itself."""
+
+    drafts: Annotated[list[DraftRequest], Field(min_length=1, max_length=MOST_DRAFTS)]
+    idempotency_key: IdempotencyKey | None = None
+
+    @property
+    def writes(self) -> int:
+        """Each draft is one."""
+        return len(self.drafts)
 
 
 class FilterRequest(Request):
@@ -359,10 +383,26 @@ class ProposalRequest(Request):
     id: Id
 
 
-class ApplyRequest(ProposalRequest):
+class DismissRequest(ProposalRequest):
+    """A proposal, and who decides on it."""
+
+    trust: Trust | None = Field(
+        None, description="Who decides: `agent` for an agent, else a person."
+    )
+
+
+class ApplyRequest(DismissRequest):
     """A proposal, and for one of the kind `outdate` which of two memories holds."""
 
     resolution: Resolution | None = Field(None, description="Without it the newer one holds.")
+
+
+class ReviewRequest(Request):
+    """How the memories are reviewed."""
+
+    propose: bool = Field(False, description="Put what is new into the inbox.")
+    since: Moment | None = Field(None, description="Only what was written since then.")
+    ask: bool = Field(False, description="Ask the configured model about doubtful pairs: it costs.")
 
 
 # ---- users and keys ------------------------------------------------------------------------------

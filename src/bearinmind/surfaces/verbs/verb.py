@@ -25,6 +25,7 @@ class Tool:
     fields: Mapping[str, str] = field(default_factory=dict)
     destructive: bool = False  #: takes something away
     idempotent: bool = True  #: twice is the same as once
+    extra: bool = False  #: offered only with the setting `mcp_tools` at all
 
 
 @dataclass(frozen=True, kw_only=True)

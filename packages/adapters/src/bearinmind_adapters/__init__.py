@@ -1,0 +1,1 @@
+"""Bear in Mind as the memory of other frameworks, one module each."""

@@ -1,0 +1,88 @@
+"""The rows of the verbs of curation."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bearinmind.curate.review import Review
+from bearinmind.proposals import Proposal
+from bearinmind.surfaces.verbs import functions as f
+from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs.verb import Tool, Verb
+from bearinmind.types import Access
+
+_read = partial(Verb, access=Access.READ, method="GET")
+_write = partial(Verb, access=Access.WRITE, method="POST")
+
+CURATION_VERBS: tuple[Verb, ...] = (
+    _write(
+        name="curation.review",
+        says="Review all memories for what could be tidied up, perhaps into the inbox.",
+        takes=r.ReviewRequest,
+        gives=Review,
+        path="/curation/review",
+        command="curate",
+        example={"propose": True},
+        tool_text=Tool(
+            name="inbox_review",
+            says="Put duplicates, contradictions and outdated memories into the inbox.",
+            fields={"propose": "false: only say what they are"},
+            extra=True,
+        ),
+    ),
+    _read(
+        name="curation.proposals",
+        says="What waits for a decision, or was decided.",
+        function=f.proposals,
+        path="/proposals",
+        command="curate inbox",
+        tool_text=Tool(
+            name="inbox_list",
+            says="List proposed changes that wait for a decision.",
+            fields={"limit": ""},
+        ),
+    ),
+    _read(
+        name="curation.proposal",
+        says="One proposal.",
+        takes=r.ProposalRequest,
+        gives=Proposal,
+        path="/proposals/{id}",
+        command="curate show",
+    ),
+    _write(
+        name="curation.apply",
+        says="Do what a proposal says, or say which of two memories holds; it can be undone.",
+        takes=r.ApplyRequest,
+        gives=Proposal,
+        path="/proposals/{id}/apply",
+        command="curate apply",
+        example={"resolution": "newer"},
+        tool_text=Tool(
+            name="inbox_apply",
+            says="Do what a proposal says, once the user agrees.",
+            fields={"id": "", "resolution": "which of two memories holds"},
+        ),
+    ),
+    _write(
+        name="curation.dismiss",
+        says="Decide against a proposal; it is not made again.",
+        takes=r.DismissRequest,
+        gives=Proposal,
+        path="/proposals/{id}/dismiss",
+        command="curate dismiss",
+        example={"trust": "user"},
+        tool_text=Tool(name="inbox_dismiss", says="Decide against a proposal.", fields={"id": ""}),
+    ),
+    _write(
+        name="curation.undo",
+        says="Take back what a proposal did.",
+        takes=r.ProposalRequest,
+        gives=Proposal,
+        path="/proposals/{id}/undo",
+        command="curate undo",
+        tool_text=Tool(
+            name="inbox_undo", says="Take back a decision.", fields={"id": ""}, extra=True
+        ),
+    ),
+)
