@@ -55,9 +55,10 @@ def navigation() -> list[object]:
 
     def those(folder: str, *first: str) -> list[str]:
         found = [page.as_posix() for page in pages() if page.is_relative_to(folder)]
-        return sorted(found, key=lambda page: (page not in first, not page.endswith("README.md"), page))
+        begin = [f"{folder}/{name}.md" for name in ("README", *first) if f"{folder}/{name}.md" in found]
+        return [*begin, *(page for page in found if page not in begin)]
 
-    tutorials = those("docs/tutorial", "docs/tutorial/tour.md", "docs/tutorial/first-steps.md")
+    tutorials = those("docs/tutorial", "tour", "first-steps")
     rest = ["docs/glossary.md", "CHANGELOG.md", "CONTRIBUTING.md"]
     return [
         {"Start": ["README.md", *tutorials]},
