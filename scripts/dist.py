@@ -24,6 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (".", "packages/adapters", "packages/bench")
+CLIENT = "packages/typescript"
 ENCODER = "packages/encoder"  # is made from published weights first
 ENCODER_EPOCH = "1577836800"  # its files change with the weights, not with our commits
 
@@ -53,14 +54,17 @@ class Dist:
         shutil.rmtree(downloads, ignore_errors=True)
         run(self._python, "-c", make, with_models, downloads, folder=sources / ENCODER)
         self._build(with_models, into / "python", epoch=ENCODER_EPOCH)
+        for package in (*PACKAGES, CLIENT):
+            shutil.copy(ROOT / "LICENSE", sources / package)
         for package in PACKAGES:
             self._build(sources / package, into / "python", epoch=self._epoch)
         if shutil.which("npm"):
-            pack_client(sources / "packages/typescript", into / "npm")
+            pack_client(sources / CLIENT, into / "npm")
 
     def _build(self, package: Path, into: Path, *, epoch: str) -> None:
-        build = [self._python, "-m", "build", "--no-isolation", "--sdist", "--wheel"]
-        run(*build, "--outdir", into, package, SOURCE_DATE_EPOCH=epoch)
+        # First the sdist, then the wheel from it: so the sdist has all that a wheel needs.
+        build = [self._python, "-m", "build", "--no-isolation", "--outdir", into, package]
+        run(*build, SOURCE_DATE_EPOCH=epoch)
 
     def check(self, made: Path) -> None:
         """Fail if an index would refuse a file.
