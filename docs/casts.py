@@ -22,7 +22,9 @@ CHARACTER, LINE, MARGIN, BAR = 8.4, 20, 20, 34  # pixels
 TYPED_PER_S = 40.0  # characters of a command
 PAUSE_S = 0.6  # before an answer, and after it
 
-_SHOWN = re.compile(r"!\[[^\]]*\]\((pictures/[\w-]+\.svg)\).*?^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SHOWN = re.compile(
+    r"!\[[^\]]*\]\((pictures/[\w-]+\.svg)\).*?^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
 _STYLE = """\
 text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; \
 fill: #d7d2c8; white-space: pre }
@@ -73,9 +75,11 @@ def drawing(console: str) -> str:
 
 
 def _command(text: str, y: int, begins: float, seconds: float) -> str:
-    prompt, rest = ("$", text[1:]) if text.startswith("$ ") else ("", text)
-    timing = f"animation-delay:{begins:.2f}s;animation-duration:{seconds:.2f}s;animation-timing-function:steps({len(text)})"
-    shown = f'<tspan class="prompt">{prompt}</tspan>{escape(rest)}' if prompt else escape(rest)
+    timing = f"animation-delay:{begins:.2f}s;animation-duration:{seconds:.2f}s;"
+    timing += f"animation-timing-function:steps({len(text)})"
+    shown = escape(text)
+    if text.startswith("$ "):
+        shown = f'<tspan class="prompt">$</tspan>{shown[1:]}'
     return f'<text class="command typed" x="{MARGIN}" y="{y}" style="{timing}">{shown}</text>'
 
 
@@ -83,7 +87,8 @@ def _answer(text: str, y: int, begins: float) -> str:
     if not text.strip():
         return ""
     kind = "answer detail" if text.startswith("   ") else "answer"
-    return f'<text class="{kind}" x="{MARGIN}" y="{y}" style="animation-delay:{begins:.2f}s">{escape(text)}</text>'
+    delay = f'style="animation-delay:{begins:.2f}s"'
+    return f'<text class="{kind}" x="{MARGIN}" y="{y}" {delay}>{escape(text)}</text>'
 
 
 if __name__ == "__main__":

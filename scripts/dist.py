@@ -19,7 +19,7 @@ import tempfile
 import time
 import tomllib
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +64,7 @@ class Dist:
     def _build(self, package: Path, into: Path, *, epoch: str) -> None:
         # First the sdist, then the wheel from it: so the sdist has all that a wheel needs.
         build = [self._python, "-m", "build", "--no-isolation", "--outdir", into, package]
-        run(*build, SOURCE_DATE_EPOCH=epoch)
+        run(*build, environment={"SOURCE_DATE_EPOCH": epoch})
 
     def check(self, made: Path) -> None:
         """Fail if an index would refuse a file.
@@ -110,7 +110,9 @@ def pack_client(package: Path, into: Path) -> None:
     run("npm", "pack", "--silent", "--pack-destination", into, folder=package)
 
 
-def run(*command: object, folder: Path | None = None, **environment: str) -> str:
+def run(
+    *command: object, folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> str:
     """What a command prints.
 
     Raises:
@@ -118,7 +120,12 @@ def run(*command: object, folder: Path | None = None, **environment: str) -> str
     """
     words = [str(word) for word in command]
     done = subprocess.run(  # noqa: S603  no word of it comes from outside
-        words, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True
+        words,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise SystemExit(f"bearinmind: {' '.join(words)}\n{done.stdout}{done.stderr}")
