@@ -8,7 +8,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+
+from bearinmind.errors import MissingExtra
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [ROOT / "pyproject.toml", *ROOT.glob("packages/*/pyproject.toml")]
@@ -57,6 +60,27 @@ def test_the_installs_that_hints_name_exist() -> None:
     texts = [path.read_text("utf-8") for path in ROOT.glob("src/**/*.py")]
 
     named = {found for text in texts for found in INSTALL.findall(text)}
+    extras = {found for text in texts for found in re.findall(r'\bextra="([\w-]+)"', text)}
+    extras.remove("forbid")  # a word of pydantic
 
-    assert "bearinmind[postgres]" in named
-    assert named - known == set()
+    assert {"postgres", "spacy", "telemetry"} <= extras
+    assert (named | {f"bearinmind[{extra}]" for extra in extras}) - known == set()
+
+
+@pytest.mark.parametrize(
+    ("receipt", "command"),
+    [
+        ("pyvenv.cfg", "pip install"),
+        ("pipx_metadata.json", "pipx install --force"),
+        ("uv-receipt.toml", "uv tool install --force"),
+    ],
+)
+def test_a_hint_installs_with_what_made_the_environment(
+    receipt: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / receipt).touch()
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+
+    missing = MissingExtra("a store on Postgres needs a driver", extra="postgres")
+
+    assert missing.hint == f"Install it: {command} 'bearinmind[postgres]'."
