@@ -30,7 +30,7 @@ ENCODER_EPOCH = "1577836800"  # its files change with the weights, not with our 
 
 
 class Dist:
-    """Builds with the tools of one environment, from one copy of the sources."""
+    """Builds with the tools of an environment that is made for this."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
@@ -45,7 +45,7 @@ class Dist:
         run(*pip, "--require-hashes", "--no-compile", "-r", ROOT / "requirements/dist.lock")
 
     def build_all(self, into: Path) -> None:
-        """Build every package from a fresh copy of the sources, which bears the name of `into`."""
+        """Build every package from a fresh copy of the sources."""
         sources = copy_sources(self._scratch / f"sources of {into.name}")
         with_models = sources / "encoder with models"
         make = "import sys; from pathlib import Path; from build import build_package; "

@@ -55,10 +55,8 @@ def navigation() -> list[object]:
 
     def those(folder: str, *first: str) -> list[str]:
         found = [page.as_posix() for page in pages() if page.is_relative_to(folder)]
-        begin = [
-            f"{folder}/{name}.md" for name in ("README", *first) if f"{folder}/{name}.md" in found
-        ]
-        return [*begin, *(page for page in found if page not in begin)]
+        places = {f"{folder}/{name}.md": place for place, name in enumerate(("README", *first))}
+        return sorted(found, key=lambda page: (places.get(page, len(places)), page))
 
     tutorials = those("docs/tutorial", "tour", "first-steps")
     rest = ["docs/glossary.md", "CHANGELOG.md", "CONTRIBUTING.md"]
@@ -78,15 +76,9 @@ def install_tools() -> None:
     if made_from.exists() and made_from.read_bytes() == LOCK.read_bytes():
         return
     venv.create(TOOLS, with_pip=True, clear=True)
-    pip = [
-        str(TOOLS / "bin/python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]
-    subprocess.run([*pip, "--require-hashes", "-r", str(LOCK)], check=True)  # noqa: S603  our own lock
+    pip = [str(TOOLS / "bin/pip"), "install", "--quiet", "--disable-pip-version-check"]
+    install = [*pip, "--require-hashes", "-r", str(LOCK)]
+    subprocess.run(install, check=True)  # noqa: S603  our own lock
     shutil.copyfile(LOCK, made_from)
 
 
@@ -97,9 +89,11 @@ def main() -> int:
     added = {"docs_dir": PAGES.name, "site_dir": SITE.name, "nav": navigation()}
     settings = ROOT / ".cache/mkdocs.yml"
     settings.write_text(json.dumps({"INHERIT": "../mkdocs.yml", **added}), "utf-8")
-    build = [str(TOOLS / "bin/python"), "-m", "mkdocs", "build", "--strict", "-f", str(settings)]
+    build = [str(TOOLS / "bin/mkdocs"), "build", "--strict", "--config-file", str(settings)]
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # ADR 0052 knows it
-    done = subprocess.run(build, env=quiet, capture_output=True, text=True, check=False)  # noqa: S603  likewise
+    done = subprocess.run(  # noqa: S603  likewise
+        build, env=quiet, capture_output=True, text=True, check=False
+    )
     print(done.stderr if done.returncode else f"bearinmind: the site is made: {SITE}/index.html")
     return done.returncode
 
