@@ -66,7 +66,7 @@ export const network = (container, { onChoose, onOpen }) => {
   const simulation = forceSimulation([])
     .force("charge", forceManyBody().strength(-260).distanceMax(600))
     .force("x", forceX().strength(0.045)).force("y", forceY().strength(0.06))
-    .force("collide", forceCollide(34))
+    .force("collide", forceCollide(({ room }) => room))
     .stop();
   let frame = 0;
   /** Goes on until the places hardly change, at most 12 milliseconds of every frame. */
@@ -96,16 +96,18 @@ export const network = (container, { onChoose, onOpen }) => {
   });
   graph.on("free", "node", ({ target }) => Object.assign(places.get(target.id()), { fx: null, fy: null }));
   graph.on("scrollzoom pinchzoom dragpan", () => { isFitted = false; });
+  graph.on("resize", () => { if (isFitted) graph.fit(graph.elements(":visible"), 36); });
   return {
     /** Shows exactly these nodes and edges; those that were there keep their places. */
     show(nodes, edges, near = null) {
       const from = places.get(near) ?? { x: 0, y: 0 };
       const kept = new Set(nodes.map(({ id }) => id));
       for (const id of [...places.keys()]) if (!kept.has(id)) places.delete(id);
-      nodes.forEach(({ id }, at) => {
+      nodes.forEach(({ id, short }, at) => {
         if (places.has(id)) return;
+        const room = Math.max(34, 2.6 * short.length); // so that names seldom lie on each other
         const [angle, radius] = [at * 2.399963, 18 * Math.sqrt(at + 1)]; // a sunflower: no two in one place
-        places.set(id, { id, x: from.x + radius * Math.cos(angle), y: from.y + radius * Math.sin(angle) });
+        places.set(id, { id, room, x: from.x + radius * Math.cos(angle), y: from.y + radius * Math.sin(angle) });
       });
       graph.batch(() => {
         const wanted = new Set([...kept, ...edges.map(({ id }) => id)]);

@@ -9,7 +9,7 @@ import { attempt, useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { place, replace } from "../parts/router.js";
 import { ShareForm } from "../parts/sharing.js";
-import { asOf, changed, counts, mayWrite, session, status, tell } from "../parts/state.js";
+import { asOf, changed, counts, mayChange, session, status, tell } from "../parts/state.js";
 import { ImportDialog, exportFile } from "../parts/transfer.js";
 import { many, parts, time } from "../parts/words.js";
 
@@ -147,16 +147,22 @@ const List = ({ page, fields }) => {
   const others = Object.fromEntries([...fields].filter(([name]) => name !== "after"));
   const all = page.memories.filter(isOwn);
   return html`
-    ${mayWrite() && !asOf.value && all.length > 0 && html`<label class="check faint"><input type="checkbox" checked=${all.length > 0 && all.every(({ id }) => ids.has(id))}
+    ${mayChange() && all.length > 0 && html`<label class="check faint"><input type="checkbox" checked=${all.length > 0 && all.every(({ id }) => ids.has(id))}
       onChange=${({ target }) => setIds(new Set(target.checked ? all.map(({ id }) => id) : []))} />Select all on this page</label>`}
     ${chosen.length > 0 && html`<${Bulk} chosen=${chosen} onClear=${() => setIds(new Set())} />`}
     <ol class="cards" aria-label="Memories">${page.memories.map((memory) => html`
       <${Card} key=${memory.id} memory=${memory} mine=${session.value?.user ?? null}
-        lead=${mayWrite() && !asOf.value && isOwn(memory) && html`<label class="select"><span class="unseen">Select</span>
+        lead=${mayChange() && isOwn(memory) && html`<label class="select"><span class="unseen">Select</span>
           <input type="checkbox" checked=${ids.has(memory.id)} onChange=${() => toggle(memory.id)} /></label>`} />`)}</ol>
     <nav class="actions pages" aria-label="Pages of the list">
       ${fields.get("after") && html`<a class="button" href=${place("memories", others)}>First page</a>`}
       ${page.next && html`<a class="button" href=${place("memories", { ...others, after: page.next })}>Next page</a>`}</nav>`;
+};
+
+const Nothing = ({ fields }) => {
+  if ([...fields.keys()].length) return html`<${Notice} title="No memory is like that"><p><a href=${place("memories")}>Take all filters away</a></p><//>`;
+  if (asOf.value) return html`<${Notice} title="Nothing was known then" />`;
+  return html`<${Notice} title="There are no memories"><p>Press <b>New</b> to write one, drop a file to import what you have, or let an agent store what it learns.</p><//>`;
 };
 
 export const View = ({ fields }) => {
@@ -173,14 +179,14 @@ export const View = ({ fields }) => {
       <div class="spread"><h1 tabindex="-1">Memories</h1>
         <div class="actions">
           <button type="button" aria-expanded=${isFiltering} onClick=${() => setFiltering(!isFiltering)}><${Icon} name="filter" />Filter</button>
-          ${mayWrite() && html`<button type="button" onClick=${() => setImporting(true)}><${Icon} name="drop" />Import</button>`}
+          ${mayChange() && html`<button type="button" onClick=${() => setImporting(true)}><${Icon} name="drop" />Import</button>`}
           <button type="button" onClick=${() => attempt(exportFile)}><${Icon} name="save" />Export</button></div></div>
       ${counts.value && html`<p class="faint">${many(counts.value.live, "present memory", "present memories")}${counts.value.superseded ? `, ${counts.value.superseded.toLocaleString("en")} replaced` : ""}${counts.value.deleted ? `, ${counts.value.deleted.toLocaleString("en")} deleted` : ""}${counts.value.shared ? `, ${counts.value.shared.toLocaleString("en")} shared by others` : ""}</p>`}
       ${isFiltering && html`<${Filters} fields=${fields} />`}
       ${problem && html`<${Trouble} problem=${problem} again=${again} />`}
       ${value && (value.memories.length
         ? html`<${List} key=${JSON.stringify(query)} page=${value} fields=${fields} />`
-        : html`<${Notice} title="No memory is like that"><p>Take a filter away, or write a new one.</p><//>`)}
+        : html`<${Nothing} fields=${fields} />`)}
       ${isImporting && html`<${ImportDialog} onClose=${() => setImporting(false)} />`}
     </div>`;
 };

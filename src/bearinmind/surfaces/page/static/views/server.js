@@ -27,7 +27,7 @@ const Panel = ({ title, load, children }) => {
 const Table = ({ label, heads, rows }) => html`
   <div class="scroll" tabindex="0" role="region" aria-label=${`Table: ${label}`}><table>
     <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
-    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, at) => html`<td data-head=${typeof heads[at] === "string" ? heads[at] : null}>${cell}</td>`)}</tr>`)}</tbody>
   </table></div>`;
 
 const text = (value) => html`<${Foreign} text=${value ?? ""} />`;
