@@ -17,7 +17,7 @@ const DECIDED = ["applied", "dismissed", "undone"];
 
 /** By kind of proposal: what is asked, and what its two answers do. */
 const KINDS = {
-  store: ["Should this be remembered?", "Remember it", "Do not"],
+  store: ["Should this be remembered?", "Remember it", "Do not remember it"],
   supersede: ["These say the same. Keep only the newer one?", "Keep the newer", "Keep both"],
   update: ["Should this memory be changed?", "Change it", "Leave it"],
   link: ["Do these belong together?", "Link them", "Leave them"],

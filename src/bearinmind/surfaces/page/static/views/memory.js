@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { Card, Marks, ReplacedBy } from "../parts/card.js";
 import { Confirm, Dialog } from "../parts/dialog.js";
 import { Changes } from "../parts/diff.js";
-import { MemoryForm } from "../parts/form.js";
+import { MemoryForm, kept } from "../parts/form.js";
 import { Icon } from "../parts/icons.js";
 import { html, useEffect, useLayoutEffect, useState } from "../parts/lib.js";
 import { attempt, useLoad } from "../parts/load.js";
@@ -81,13 +81,8 @@ const Concepts = ({ id }) => {
 const Versions = ({ memory, canChange }) => {
   const versions = [...memory.earlier, memory];
   if (versions.length === 1) return null;
-  const back = (version) => {
-    const { content, category, tags, keywords, importance } = version;
-    const { content: now, category: was, tags: had, keywords: words, importance: weight } = memory;
-    attempt(() => api.update(memory.id, { content, category, tags, keywords, importance }),
-      `Back to version ${version.version}.`,
-      () => api.update(memory.id, { content: now, category: was, tags: had, keywords: words, importance: weight }));
-  };
+  const back = (version) => attempt(() => api.update(memory.id, kept(version)), `Back to version ${version.version}.`,
+    () => api.update(memory.id, kept(memory)));
   return html`
     <${Section} title="Versions">
       <ol class="versions">${versions.map((version, at) => html`

@@ -7,7 +7,7 @@ import { takesFocus } from "../parts/keys.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../parts/lib.js";
 import { useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
-import { Ranking } from "../parts/ranking.js";
+import { LEGS, Ranking } from "../parts/ranking.js";
 import { Missing, WhyThis } from "../parts/reasons.js";
 import { go, ofMemory, ofQuestion, place, replace } from "../parts/router.js";
 import { asOf, counts, session, status } from "../parts/state.js";
@@ -258,7 +258,7 @@ const How = ({ answer: { trace } }) => {
     <div class="scroll" tabindex="0" role="region" aria-label="Ways of finding">
       <table><thead><tr><th scope="col">way</th><th scope="col">candidates</th><th scope="col">took</th><th scope="col">note</th></tr></thead>
         <tbody>${trace.legs.map(({ leg, found, milliseconds, error, partial, detail }) => html`
-          <tr key=${leg}><th scope="row">${leg}</th><td>${found.toLocaleString("en")}</td><td>${milliseconds.toFixed(1)} ms</td>
+          <tr key=${leg}><th scope="row">${LEGS[leg] ?? leg}</th><td>${found.toLocaleString("en")}</td><td>${milliseconds.toFixed(1)} ms</td>
             <td><${Foreign} text=${[error && `failed: ${error}`, partial, detail.off && `off: ${detail.off}`].filter(Boolean).join("; ")} /></td></tr>`)}</tbody></table></div>
     ${isOpen && trace.dropped.length > 0 && html`<${LeftOut} dropped=${trace.dropped} />`}
   </details>`;
