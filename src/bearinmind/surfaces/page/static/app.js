@@ -5,7 +5,7 @@ import { AsOfBar, AsOfButton } from "./parts/asof.js";
 import { Dialog } from "./parts/dialog.js";
 import { Icon } from "./parts/icons.js";
 import { ask, listen } from "./parts/keys.js";
-import { effect, html, render, signal, useEffect, useRef, useState } from "./parts/lib.js";
+import { effect, html, render, signal, useEffect, useLayoutEffect, useRef, useState } from "./parts/lib.js";
 import { Notice, Toasts, Trouble } from "./parts/notice.js";
 import { back, place, returnsTo, route } from "./parts/router.js";
 import {
@@ -143,7 +143,7 @@ const Main = () => {
     return () => { isCurrent = false; };
   }, [name, isOffline.value]);
   const isReady = loaded.view === name && (isSessionKnown.value || name === "signin");
-  useEffect(() => { // where reading goes on: at the item that was opened, or at the top; a field keeps the focus
+  useLayoutEffect(() => { // where reading goes on: at the item that was opened, or at the top; a field keeps the focus
     if (!isReady) return undefined;
     scrollTo(0, 0);
     const focus = () => {

@@ -131,11 +131,11 @@ const List = ({ page, fields }) => {
   const [ids, setIds] = useState(new Set());
   const chosen = page.memories.filter(({ id }) => ids.has(id));
   const isOwn = ({ owner }) => !session.value || owner === session.value.user;
-  const toggle = (id) => {
-    const next = new Set(ids);
+  const toggle = (id) => setIds((before) => { // keys may be quicker than drawing
+    const next = new Set(before);
     if (!next.delete(id)) next.add(id);
-    setIds(next);
-  };
+    return next;
+  });
   useLayoutEffect(() => { // at once: a key that is pressed next counts
     const press = (event) => {
       const item = event.key === "x" && document.activeElement?.closest(".card")?.querySelector(".select input");
