@@ -12,7 +12,20 @@ from bearinmind.learn.model import Message, Role
 from bearinmind.types import Access
 from support.browser import Browser
 from support.http_server import Serving, serving
-from support.page_views import LEGS, Filled, at, click, enter, go, sees, show, text, texts, write
+from support.page_views import (
+    LEGS,
+    Filled,
+    at,
+    click,
+    enter,
+    go,
+    pick,
+    sees,
+    show,
+    text,
+    texts,
+    write,
+)
 from support.recording_server import witnessing
 
 LOGO = 'img[src="/page/icon.svg"]'
@@ -96,9 +109,7 @@ def test_a_hostile_text_stays_a_text_in_every_place(tab: Browser, tmp_path: Path
 def _change(tab: Browser, server: Serving, first: str, evil: str) -> None:
     """Where texts are picked, changed, told of and written down they are texts too."""
     go(tab, server, at("recall", q="deploys"))
-    write(tab, ".missing [role=combobox]", "deploys")
-    sees(tab, "<script>", "[role=option]")
-    tab.press("enter")
+    pick(tab, ".missing [role=combobox]", "deploys", "<script>")
     sees(tab, "<script>", ".why-not")
     go(tab, server, f"/#/memory/{first}")
     for button in ("Edit", "Replace", "Link", "Share"):

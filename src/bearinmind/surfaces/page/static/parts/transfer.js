@@ -45,10 +45,9 @@ const listed = (text) => {
 
 /** What a file holds: the records to show, and the lines to send. */
 const preview = (name, text) => {
-  const list = listed(text);
-  if (list) return preview("lines.jsonl", list.map((each) => JSON.stringify(typeof each === "string" ? { content: each, source: name } : each)).join("\n"));
-  if (isLines(name, text)) {
-    const lines = text.split("\n").filter((line) => line.trim());
+  const list = listed(text)?.map((each) => JSON.stringify(typeof each === "string" ? { content: each, source: name } : each));
+  if (list || isLines(name, text)) {
+    const lines = list ?? text.split("\n").filter((line) => line.trim());
     return { records: lines.map((line, at) => record(line, at + 1)), lines: lines.join("\n") };
   }
   const texts = pieces(text);
