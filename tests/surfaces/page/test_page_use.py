@@ -72,6 +72,7 @@ def test_it_is_used_with_the_keyboard_alone(tab: Browser, filled: Filled) -> Non
     tab.run("document.querySelector('.skip').focus()")
     tab.press("enter")
     assert focused(tab) == "main"
+    assert tab.console() == []
 
 
 def test_every_view_can_be_read_by_everybody(tab: Browser, filled: Filled) -> None:
@@ -120,6 +121,11 @@ def test_the_list_can_be_filtered_and_has_every_memory_once(tab: Browser, filled
     ):
         go(tab, filled.server, at("memories", **fields))
         assert items(tab) == expected, fields
+    # A filter that a link brought is said too, and taken away.
+    go(tab, filled.server, at("memories", session="nowhere", tags="payments"))
+    click(tab, "only of the session nowhere", "main .filters")
+    tab.wait("return document.querySelector('main [data-item]')")
+    assert items(tab) == [filled.ids["shared"]]
     go(tab, filled.server, "/#/memories?since=soon")
     problem = filled.ask("GET", "/memories?created_from=soon")
     assert problem["detail"] in text(tab, ".trouble")

@@ -42,7 +42,7 @@ const styles = () => [
       "arrow-scale": 0.8, "text-outline-color": colour("--paper"), "text-outline-width": 2,
     },
   },
-  { selector: ".way", style: { "line-color": colour("--accent"), "target-arrow-color": colour("--accent"), width: 4, opacity: 1 } },
+  { selector: "edge.way", style: { "line-color": colour("--accent"), "target-arrow-color": colour("--accent"), width: 4, opacity: 1 } },
   { selector: "node.way", style: { "border-width": 4, "border-color": colour("--accent") } },
   { selector: ".hidden", style: { display: "none" } },
 ];

@@ -11,10 +11,18 @@ import { place, replace } from "../parts/router.js";
 import { ShareForm } from "../parts/sharing.js";
 import { asOf, changed, counts, mayChange, session, status, tell } from "../parts/state.js";
 import { ImportDialog, exportFile } from "../parts/transfer.js";
-import { many, parts, time } from "../parts/words.js";
+import { Foreign } from "../parts/text.js";
+import { day, many, parts, time } from "../parts/words.js";
 
 const PAGE = 30; // memories of a page
 const STATES = { live: "present", superseded: "replaced", expired: "no longer valid", deleted: "deleted", all: "all" };
+
+/** Filters that come with a link, in words: they have no field. */
+const SAYS = {
+  until: (value) => `only until ${/^\d{4}-/.test(value) ? day(value) : value}`,
+  project: (value) => `only of the project ${value}`,
+  session: (value) => `only of the session ${value}`,
+};
 
 const queryOf = (fields) => {
   const state = fields.get("state");
@@ -56,7 +64,10 @@ const Filters = ({ fields }) => {
         <label class="field"><span>Order</span><select name="order" value=${value("order")} onChange=${set("order")}>
           <option value="">newest first</option><option value="oldest">oldest first</option></select></label>
       </div>
-      ${isNarrow && html`<p><a href=${place("memories")}>Take all filters away</a></p>`}
+      ${isNarrow && html`<div class="chips">${Object.keys(SAYS).filter(value).map((name) => html`
+        <button key=${name} type="button" class="chip on" title="Take this filter away" onClick=${() => set(name)({ target: { value: "" } })}>
+          <${Foreign} text=${SAYS[name](value(name))} /><${Icon} name="close" /><span class="unseen">, take away</span></button>`)}
+        <a class="chip" href=${place("memories")}>Take all filters away</a></div>`}
     </form>`;
 };
 
@@ -138,8 +149,8 @@ const List = ({ page, fields }) => {
   });
   useLayoutEffect(() => { // at once: a key that is pressed next counts
     const press = (event) => {
-      const item = event.key === "x" && document.activeElement?.closest(".card")?.querySelector(".select input");
-      item?.click();
+      if (event.key !== "x" || document.querySelector("dialog[open]")) return;
+      document.activeElement?.closest(".card")?.querySelector(".select input")?.click();
     };
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
