@@ -33,7 +33,7 @@ _FLAGS = (
     "--disable-dev-shm-usage",
 )
 _STARTED = "started successfully on port "
-_PATIENCE = 25  # seconds that something may take to appear: a busy machine takes its time
+_PATIENCE = 120  # seconds that something may take to appear: a busy machine takes its time
 KEYS = {
     "tab": "\ue004",
     "enter": "\ue007",

@@ -60,6 +60,7 @@ def link_of(server: Serving, user: str = "ada") -> str:
 def enter(tab: Browser, server: Serving, user: str = "ada") -> None:
     """Sign in by the key of a user, from within our own page."""
     access = Access.ADMIN if user == "ada" else Access.WRITE
+    tab.forget_cookies()
     tab.visit(f"{server.url}/#/signin")
     tab.wait("return document.querySelector('[name=key]')")
     tab.run(FILL, "key", server.key(user, access))

@@ -142,7 +142,7 @@ const Main = () => {
       () => isCurrent && setLoaded({ view: name, View: null, problem: new api.Problem(0, { detail: "The server does not answer." }) }));
     return () => { isCurrent = false; };
   }, [name, isOffline.value]);
-  const isReady = loaded.view === name && (isSessionKnown.value || name === "signin");
+  const isReady = loaded.view === name && (isSessionKnown.value || isEntering.value);
   useLayoutEffect(() => { // where reading goes on: at the item that was opened, or at the top; a field keeps the focus
     if (!isReady) return undefined;
     scrollTo(0, 0);

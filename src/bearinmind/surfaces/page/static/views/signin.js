@@ -85,7 +85,10 @@ export const View = ({ fields }) => {
   useEffect(() => {
     if (!link) return;
     replace("#/signin"); // the token leaves the address and the history before it is used
-    open({ link }).then(() => replace("#/"), refuse(true)).finally(() => { isEntering.value = false; });
+    open({ link }).then(() => replace("#/"), refuse(true)).finally(() => {
+      isSessionKnown.value = true;
+      isEntering.value = false;
+    });
   }, []);
   if (state.busy) return html`<h1 tabindex="-1" aria-busy="true">Signing in …</h1>`;
   const who = isSignInNeeded.value ? null : session.value;
