@@ -87,8 +87,10 @@ const save = async (memory, supersedes, fields) => {
 const done = (memory, supersedes, outcome) => {
   changed();
   if (memory) {
-    const undo = () => attempt(() => api.update(memory.id, kept(memory)), "Undone.");
-    tell("Changed. The version before is kept.", memory.sensitive || outcome.memory.sensitive ? null : undo);
+    const { version, ...now } = outcome.memory;
+    const isWhole = !memory.sensitive && ["sensitive", "valid_from", "valid_to"].every((name) => now[name] === memory[name]);
+    const undo = () => attempt(() => api.update(memory.id, kept(memory), version), "Undone.");
+    tell("Changed. The version before is kept.", isWhole ? undo : null);
     return;
   }
   if (outcome.outcome === "already_known") tell("This is known already.");
