@@ -149,7 +149,9 @@ def test_it_answers_while_one_types_and_remembers_the_questions(
 ) -> None:
     show(tab, filled, "/")
     entries = tab.run("return history.length")
-    write(tab, "#query", "thursdays meetings")
+    write(tab, "#query", "thursdays ")
+    tab.wait("return location.hash === '#/recall?q=thursdays'")
+    tab.press(*"meetings")  # what was typed is not written over by the answer
     tab.wait("return location.hash === '#/recall?q=thursdays+meetings'")
     tab.wait("return document.querySelector('.answer')")
     assert tab.run("return document.activeElement.id") == "query"

@@ -113,7 +113,11 @@ const Ask = ({ fields }) => {
   const [text, setText] = useState(query);
   const [isOpen, setOpen] = useState(false);
   const timer = useRef(null);
-  useEffect(() => setText(query), [query]); // another address has another question
+  const asked = useRef(query); // by this field itself: what was typed meanwhile stays
+  useEffect(() => { // another address has another question
+    if (query !== asked.current) setText(query);
+    asked.current = query;
+  }, [query]);
   useLayoutEffect(() => {
     if (takesFocus()) document.getElementById("query").focus();
   }, []);
@@ -123,7 +127,10 @@ const Ask = ({ fields }) => {
     clearTimeout(timer.current);
     const words = target.value.trim();
     if (words.length < SHORTEST && words) return;
-    timer.current = setTimeout(() => replace(address(words)), PAUSE);
+    timer.current = setTimeout(() => {
+      asked.current = words;
+      replace(address(words));
+    }, PAUSE);
   };
   const submit = (event) => {
     event.preventDefault();
