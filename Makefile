@@ -11,6 +11,7 @@ PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
 ENCODER = $(shell find packages/encoder -type f ! -name '*.pyc')
+CITUS ?= ../shared/citus
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 EXAMPLES ?= 100
@@ -183,6 +184,9 @@ lock: $(READY) ## Pin the newest development dependencies
 
 typescript: $(READY) ## Make the types and methods of the TypeScript client again
 	$(BIN)/python packages/typescript/generate.py
+
+test-citus: $(READY) ## The contract of a store on a real Citus cluster (CITUS=FOLDER or its tarball); ten minutes
+	scripts/with-citus "$(CITUS)" $(PYTEST) tests/contract tests/citus
 
 test-integrations: $(READY) ## The adapters with their real frameworks, from their own locks, and the TypeScript client (5 GB, Node 20)
 	PYTHON="$(PYTHON)" packages/adapters/test

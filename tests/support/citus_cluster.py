@@ -1,0 +1,112 @@
+"""The real Citus cluster that `scripts/with-citus` runs, with stores spread over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import count
+from typing import Any, LiteralString
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import sql
+
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.store.postgres.upkeep import Upkeep
+
+URL = os.environ.get("CITUS_URL", "")  #: of the coordinator; empty without a cluster
+NODES = 3  #: a coordinator and two workers, on ports that follow each other
+_SHARDS = 4  # parts of a table: few, since each test copies all of them
+_PREFIX = "test_"
+
+
+def node_urls(url: str) -> list[str]:
+    """The URL of a database on the coordinator and on each worker."""
+    parts = urlsplit(url)
+    port = parts.port or 0
+    return [
+        parts._replace(netloc=parts.netloc.replace(f":{port}", f":{port + number}")).geturl()
+        for number in range(NODES)
+    ]
+
+
+def run(url: str, statement: LiteralString, *names: str) -> list[tuple[Any, ...]]:
+    """Run one statement on a node, with names in its places."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+        return cursor.fetchall() if cursor.description else []
+
+
+class ClusterDatabases:
+    """Like `support.postgres_server.Databases`, on every node of the cluster at once."""
+
+    def __init__(self, url: str = URL) -> None:
+        self.url = url
+        self._names = (f"{_PREFIX}{os.getpid()}_{number}" for number in count(1))
+
+    def fresh(self, template: str = "template0") -> str:
+        """The URL of a new database: empty on a cluster, or a copy of a spread one."""
+        name = next(self._names)
+        for node in node_urls(self.url):
+            _copy(node, name, template)
+        url = urlsplit(self.url)._replace(path=f"/{name}").geturl()
+        if template == "template0":
+            _join(url)
+        return url
+
+    def spread(self) -> str:
+        """The URL of a new database with the present schema, spread over the workers."""
+        url = self.fresh()
+        name = urlsplit(url).path.strip("/")
+        run(self.url, f"ALTER DATABASE {{}} SET citus.shard_count = {_SHARDS}", name)
+        PostgresStore(url).close()
+        with closing(Upkeep(url, patience=60)) as upkeep:
+            upkeep.distribute(lambda _: None)
+        return url
+
+    def drop(self, url: str) -> None:
+        """Drop a database everywhere, whoever may still be connected to it."""
+        for node in node_urls(self.url):
+            run(node, "DROP DATABASE IF EXISTS {} WITH (FORCE)", urlsplit(url).path.strip("/"))
+
+
+def _copy(node: str, name: str, template: str) -> None:
+    """Copy a database on one node; Citus keeps a process of its own in it, which comes back."""
+    while True:
+        with psycopg.connect(node, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
+                [template],
+            )
+            try:
+                connection.execute(
+                    sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+                        sql.Identifier(name), sql.Identifier(template)
+                    )
+                )
+            except psycopg.errors.ObjectInUse:
+                continue
+            return
+
+
+def _join(url: str) -> None:
+    """Make the same database of every node one cluster."""
+    for node in node_urls(url):
+        run(node, "CREATE EXTENSION citus")
+    coordinator, *workers = [urlsplit(node) for node in node_urls(url)]
+    with psycopg.connect(url, autocommit=True) as connection:
+        place = [coordinator.hostname, coordinator.port]
+        connection.execute("SELECT citus_set_coordinator_host(%s, %s)", place)
+        for worker in workers:
+            connection.execute("SELECT citus_add_node(%s, %s)", [worker.hostname, worker.port])
+
+
+@contextmanager
+def hurried() -> Iterator[ClusterDatabases]:
+    """The databases of the cluster; nothing that a test stores has to outlive a power cut."""
+    for node in node_urls(URL):
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            run(node, f"ALTER SYSTEM SET {setting} = off")  # type: ignore[arg-type]
+        run(node, "SELECT pg_reload_conf()")
+    yield ClusterDatabases()
