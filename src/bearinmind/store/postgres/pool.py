@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from itertools import count
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _COPY_FROM = 20  # rows; fewer are inserted faster one by one
 _ATTEMPTS = 3  # at beginning a transaction; each is on another connection
+_COMES_BACK = 10.0  # seconds that a machine of a spread store may need to say what it has
+_PAUSE = 0.5  # seconds between two such questions
 _NUMBERS = 16  # an owner's numbers that a transaction takes at once; most need fewer
 
 
@@ -43,6 +46,7 @@ class Pool:
         copy_vector=("copy_vector",),
         drop_space=("drop_space", "drop_vectors", "drop_counts"),
         closed=("delay_jobs",),
+        unembedded=("queue_comparisons",),
         indexed=("count_indexed",),
         forgotten=(),
     )
@@ -133,8 +137,14 @@ class Pool:
         finally:  # even when it failed: perhaps it happened
             if self._replica is not None:
                 self._replica.wrote()
-        if lost is not None and not (kept := self._is_kept(transaction.version)):
+        if lost is None:
+            return
+        kept = self._is_kept(transaction.version)
+        if not kept:
             raise translate(lost, self.place, UNKNOWN if kept is None else UNCHANGED) from lost
+        if self.is_spread and transaction.jobs:  # the coordinator may not have committed
+            with self.writing() as again:
+                again.change_each("insert_lost_job", transaction.jobs)
 
     @contextmanager
     def _begun(self, owners: Sequence[UserId], *, alone: bool) -> Iterator[PostgresTransaction]:
@@ -158,15 +168,18 @@ class Pool:
 
     def _is_kept(self, version: Parameters | None) -> bool | None:
         """Whether a version of a memory is stored durably; None when that is unknown."""
-        if version is None:
-            return None
-        try:
-            # The turn comes when the other transaction has ended, and what comes after it in the
-            # log is not durable before it.
-            with self.writing(version["owner"]) as transaction:
-                return transaction.row("kept_version", version) is not None
-        except errors.StoreFailure:
-            return None
+        deadline = monotonic() + (_COMES_BACK if self.is_spread else 0.0)
+        while version is not None:
+            try:
+                # The turn comes when the other transaction has ended, and what comes after it in
+                # the log is not durable before it.
+                with self.writing(version["owner"]) as transaction:
+                    return transaction.row("kept_version", version) is not None
+            except errors.StoreFailure:
+                if monotonic() >= deadline:
+                    break
+                sleep(_PAUSE)  # a machine that died may be back in a moment
+        return None
 
     def alone(self, statement: LiteralString, parameters: Parameters = NOTHING) -> list[Row]:
         """Run one statement outside of any transaction, on a connection of its own."""
@@ -192,6 +205,7 @@ class PostgresTransaction:
 
     def __init__(self, connection: Connection[Any], *, is_spread: bool = False) -> None:
         self.version: Parameters | None = None  #: of a memory, the last one that was added
+        self.jobs: list[Parameters] = []  #: that were queued
         self._connection = connection
         self._is_spread = is_spread
         self._numbers: dict[UserId, range] = {}
@@ -215,11 +229,14 @@ class PostgresTransaction:
             self._numbers[owner] = range(last - _NUMBERS + 1, last + 1)
 
     def commit(self) -> psycopg.Error | None:
-        """Commit, durably. The error when the answer is lost: the commit may have happened."""
+        """Commit, durably. The error when the answer is lost: the commit may have happened.
+
+        Any error may mean that on a spread store: the machine of the rows commits first.
+        """
         try:
             self._connection.execute("COMMIT")
         except psycopg.Error as exc:
-            if not is_lost(exc):
+            if not is_lost(exc) and not self._is_spread:
                 raise
             self._connection.close()
             return exc
@@ -259,7 +276,7 @@ class PostgresTransaction:
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
         """Add rows that are known to be new; many of them by COPY."""
-        self._note(statement, *each[-1:])
+        self._note(statement, *each)
         if len(each) < _COPY_FROM:
             self.change_each(statement, each)
             return
@@ -277,9 +294,11 @@ class PostgresTransaction:
         return left[:count]
 
     def _note(self, statement: str, *each: Parameters) -> None:
-        """Remember an added version: it shows later whether the transaction happened."""
+        """Remember an added version: it shows later whether the transaction happened; and jobs."""
         if statement == "insert_memory" and each:
             self.version = each[-1]
+        elif statement == "insert_job":
+            self.jobs += each
 
 
 def _milliseconds(seconds: float) -> str:

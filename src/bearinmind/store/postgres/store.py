@@ -19,7 +19,7 @@ from bearinmind.protocols import (
 )
 from bearinmind.store import database, rows, versions
 from bearinmind.store.access import AccessInDatabase
-from bearinmind.store.database import Owned
+from bearinmind.store.database import Owned, Row
 from bearinmind.store.graph import GraphInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.postgres import schema
@@ -136,6 +136,41 @@ class PostgresStore(
         """The kinds of work among these whose results the database can keep."""
         return [kind for kind in kinds if kind != _EMBED or self.meaning_off() is None]
 
+    @property
+    def may_lose_jobs(self) -> bool:
+        return self._pool.is_spread
+
+    def _jobs(self, taken: Sequence[Row]) -> list[Row]:
+        """Of a spread store read owner by owner: one machine that is away holds up no other."""
+        if not self._pool.is_spread:
+            return super()._jobs(taken)
+        jobs: dict[tuple[int, int], Row] = {}
+        for owner, kind in dict.fromkeys((owner, kind) for owner, _, kind, *_ in taken):
+            own = {row[-1]: row for row in taken if (row[0], row[2]) == (owner, kind)}
+            place = {"owner": owner, "rows": [*own]}
+            try:
+                known = self._pool.read("versions_in", place)
+            except errors.StoreUnavailable:
+                with self._pool.writing() as transaction:
+                    transaction.change("postpone", place | {"kind": kind})
+                continue
+            for row, *columns in known:
+                _, number, _, target, attempts, turn, _ = own.pop(row)
+                jobs[turn, number] = (number, kind, target, attempts, *columns)
+            if own:  # of versions that were purged when the coordinator crashed
+                with self._pool.writing() as transaction:
+                    transaction.change("forget_jobs", {"owner": owner, "rows": [*own]})
+        return [jobs[place] for place in sorted(jobs)]
+
+    def _vectors_by_space(self) -> dict[str, int]:
+        """Of a spread store, those of the machines that answer."""
+        try:
+            return super()._vectors_by_space()
+        except errors.StoreUnavailable:
+            if not self._pool.is_spread:
+                raise
+            return dict(self._pool.read("vectors_that_answer"))
+
     def scrub(self) -> bool:
         """False: the server decides when it overwrites what was removed."""
         return False
@@ -168,4 +203,4 @@ class PostgresStore(
         return StoreFacts(size, {"postgres": postgres, **extension})
 
     def check(self) -> list[Finding]:
-        return database.integrity_findings(self._pool)
+        return database.integrity_findings(self._pool, partly=self._pool.is_spread)

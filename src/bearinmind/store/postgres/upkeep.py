@@ -26,6 +26,7 @@ from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.replica import Replica
 from bearinmind.store.postgres.schema import SCHEMA_VERSION, Migrator, Report, schema_lock
+from bearinmind.store.queues import queue_missing
 
 
 class TableSize(NamedTuple):
@@ -206,17 +207,8 @@ def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
 
 
 def _queue_lost(pool: Pool) -> int:
-    """Queue the versions that are neither embedded nor read and have no job; how many."""
     with pool.writing(alone=True) as transaction:
-        embeddings = [
-            transaction.change("queue_all", {"space": number, "key": key, "turn": turn})
-            for number, key, _, turn in transaction.rows("spaces_in_use")
-        ]
-        readings = [
-            transaction.change("queue_readings", {"extractor": number, "key": key, "again": False})
-            for number, key in transaction.rows("extractor_in_use")
-        ]
-    return sum(embeddings) + sum(readings)
+        return queue_missing(pool, transaction)
 
 
 def _spread(

@@ -47,5 +47,16 @@ SELECT create_reference_table(:name);
 -- hold_everywhere: let a setting hold until the transaction ends; passed on, which set_config is not
 SET LOCAL {name} = {value};
 
+-- vectors_that_answer: how many vectors each space has on the machines that answer
+WITH parts AS MATERIALIZED (
+    SELECT result::jsonb AS counts FROM run_command_on_shards('embedded', $$
+        SELECT coalesce(jsonb_object_agg(space, vectors), '{}')
+        FROM (SELECT space, sum(vectors) AS vectors FROM %s GROUP BY space) AS held
+    $$) WHERE success
+)
+SELECT s.key, sum(held.value::bigint)::bigint
+FROM parts CROSS JOIN jsonb_each_text(parts.counts) AS held (space, value)
+JOIN spaces AS s ON s.number = held.space::bigint GROUP BY s.key;
+
 -- forget_local: remove what a table had on the coordinator; it is elsewhere now
 SELECT truncate_local_data_after_distributing_table(:name);

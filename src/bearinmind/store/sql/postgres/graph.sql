@@ -37,14 +37,16 @@ WHERE m.owner = :owner AND m.id = :id AND m.version < :version AND (
 )
 ORDER BY m.version DESC LIMIT 1;
 
--- readings_to_keep: those of these jobs that are still to be done, with their versions
-WITH taken AS MATERIALIZED (/*taken*/)
+-- readings_to_keep: those of these jobs of an owner that are still to be done, with their versions
+WITH taken AS MATERIALIZED (
+    SELECT w.number, w.target, w.row FROM work AS w
+    WHERE w.owner = :owner AND w.number = ANY(:numbers::bigint []) AND w.kind = 'extract'
+)
 SELECT w.number, w.target, x.number, m.row, m.owner, m.updated_at, m.replaced_at
 FROM taken AS w
-JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
+JOIN memories AS m ON m.row = w.row
 JOIN extractors AS x ON x.key = w.target
-WHERE w.kind = 'extract' AND m.deleted_at IS NULL AND NOT m.sensitive
-ORDER BY w.number;
+WHERE m.owner = :owner AND m.deleted_at IS NULL AND NOT m.sensitive;
 
 -- keep_reading: note which extractor read a version
 INSERT INTO readings (owner, row, extractor) VALUES (:owner, :row, :extractor)

@@ -406,19 +406,19 @@ WITH queued AS MATERIALIZED (
 SELECT count(*) FROM queued AS w JOIN memories AS m ON m.row = w.row
 WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807;
 
--- spaces: every space, the active one first
-WITH held AS MATERIALIZED (SELECT space, sum(vectors)::bigint AS vectors FROM embedded GROUP BY space),
-queued AS MATERIALIZED (
+-- spaces: every space, the active one first; nothing here is on another machine
+WITH queued AS MATERIALIZED (
     SELECT target, count(*) FILTER (WHERE state <> 'dead') AS waiting,
     count(*) FILTER (WHERE state = 'dead') AS dead
     FROM work WHERE kind = 'embed' GROUP BY target
 )
-SELECT s.description, s.state,
-coalesce(held.vectors, 0), coalesce(queued.waiting, 0), coalesce(queued.dead, 0)
-FROM spaces AS s
-LEFT JOIN held ON held.space = s.number
-LEFT JOIN queued ON queued.target = s.key
+SELECT s.key, s.description, s.state, coalesce(queued.waiting, 0), coalesce(queued.dead, 0)
+FROM spaces AS s LEFT JOIN queued ON queued.target = s.key
 ORDER BY s.state, s.number;
+
+-- vectors_by_space: how many vectors each space has
+SELECT s.key, sum(e.vectors)::bigint FROM embedded AS e JOIN spaces AS s ON s.number = e.space
+GROUP BY s.key;
 
 -- spaces_in_use: the spaces that memories are embedded into
 SELECT number, key, description::jsonb ->> 'text', (state <> 'active')::int
@@ -438,6 +438,15 @@ INSERT INTO work (owner, kind, target, row, turn)
 SELECT m.owner, 'embed', :key, m.row,
 CASE WHEN m.replaced_at < 9223372036854775807 THEN 2 ELSE :turn END
 FROM memories AS m WHERE m.deleted_at IS NULL AND NOT m.sensitive AND NOT EXISTS (
+    SELECT 1 FROM vectors AS v WHERE v.owner = m.owner AND v.space = :space AND v.row = m.row
+)
+ORDER BY m.updated_at, m.row ON CONFLICT DO NOTHING;
+
+-- queue_comparisons: a job for every present version that a space lacks: it was not compared yet
+INSERT INTO work (owner, kind, target, row, turn)
+SELECT m.owner, 'compare', '', m.row, 0 FROM memories AS m
+WHERE m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND NOT m.sensitive
+AND NOT EXISTS (
     SELECT 1 FROM vectors AS v WHERE v.owner = m.owner AND v.space = :space AND v.row = m.row
 )
 ORDER BY m.updated_at, m.row ON CONFLICT DO NOTHING;
@@ -543,18 +552,25 @@ WITH taken AS (
 )
 UPDATE work AS w SET state = 'claimed', due = :until, attempts = w.attempts + 1
 FROM taken WHERE w.owner = taken.owner AND w.number = taken.number
-RETURNING w.owner, w.number;
-
--- fragment taken
-SELECT w.owner, w.number, w.kind, w.target, w.row, w.turn, w.attempts
-FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
-JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
+RETURNING w.owner, w.number, w.kind, w.target, w.attempts - 1, w.turn, w.row;
 
 -- jobs: these jobs with their versions, in the order of their turn
-WITH taken AS MATERIALIZED (/*taken*/)
 SELECT w.number, w.kind, w.target, w.attempts - 1, /*columns*/
-FROM taken AS w JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
+FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
+JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
+JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
 ORDER BY w.turn, w.number;
+
+-- versions_in: the versions in these rows of an owner
+SELECT m.row, /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.row = ANY(:rows::bigint []);
+
+-- postpone: put claimed jobs back, untried; they are due when the claim would have run out
+UPDATE work SET state = 'waiting', attempts = attempts - 1
+WHERE owner = :owner AND row = ANY(:rows::bigint []) AND kind = :kind AND state = 'claimed';
+
+-- insert_lost_job: a job for one version, unless it is there
+INSERT INTO work (owner, kind, target, row, turn) VALUES (:owner, :kind, :target, :row, :turn)
+ON CONFLICT DO NOTHING;
 
 -- give_back: put a job back, or give it up, if this claim took it; untried when there is no error
 UPDATE work SET state = :state, due = :due,
