@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from bearinmind import errors
 from bearinmind.changes import copy_name, is_copy, owner_of
 from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
-from bearinmind.errors import StoreFailure
+from bearinmind.errors import StoreFailure, StoreUnavailable
 from bearinmind.protocols import (
     DenseAnswer,
     Leg,
@@ -64,17 +65,29 @@ ENOUGH = 10
 def recalled(recall: Recall, store: Store, query: Query) -> Answer:
     """The answer to a query from all that its user can see just now.
 
-    When the store cannot say who shares what, the own memories answer, and the trace says so.
+    What the store cannot say of others is left out, and the trace says so: it may not know who
+    shares what, or the machine that has the memories of one of them may be away.
     """
     try:
-        sees = seen_by(recall, store, query.filter)
+        view = visible_to(recall.store, store, query.filter)
     except StoreFailure as exc:
-        answer = recall(query)
-        error = f"{exc.code}: {exc.message}"
-        report = LegReport(leg=SHARED, found=0, milliseconds=0.0, error=error)
-        legs = (*answer.trace.legs, report)
-        return replace(answer, trace=replace(answer.trace, legs=legs))
-    return sees(query) if sees is recall else with_bare_ids(sees(query))
+        return _without_shared(recall(query), exc)
+    if view is None:
+        return recall(query)
+    with suppress(StoreUnavailable):
+        answer = over(recall, view)(query)
+        if not any((leg.error or "").startswith(StoreUnavailable.code) for leg in answer.trace.legs):
+            return with_bare_ids(answer)
+    reached, lost = view.reached(query.filter.scope)
+    answer = with_bare_ids(over(recall, reached)(query))
+    return answer if lost is None else _without_shared(answer, lost)
+
+
+def _without_shared(answer: Answer, exc: StoreFailure) -> Answer:
+    """An answer that says why memories of others are missing."""
+    error = f"{exc.code}: {exc.message}"
+    report = LegReport(leg=SHARED, found=0, milliseconds=0.0, error=error)
+    return replace(answer, trace=replace(answer.trace, legs=(*answer.trace.legs, report)))
 
 
 def seen_by(recall: Recall, store: Store, filter: Filter) -> Recall:
@@ -152,6 +165,19 @@ class Visible:
         return [
             replace(filter, scope=Scope(user=sharer), reader=reader) for sharer in self._sharers
         ]
+
+    def reached(self, scope: Scope) -> tuple[Visible, StoreUnavailable | None]:
+        """The same without those whose memories cannot be reached, and why they cannot."""
+        sharers: list[UserId] = []
+        lost = None
+        for view in self._views(scope):
+            try:
+                self._store.visible(view, [MemoryId("")])
+            except StoreUnavailable as exc:
+                lost = exc
+            else:
+                sharers.append(view.scope.user)
+        return Visible(self._own, self._store, sharers, self._now), lost
 
     # ---- by id ---------------------------------------------------------------------------------
 

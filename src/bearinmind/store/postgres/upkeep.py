@@ -152,12 +152,12 @@ _KEPT = {"h": "by owner", "n": "a copy on every machine"}
 
 #: The table that all others are kept together with.
 FIRST = "tenants"
-#: Small tables that those of memories are joined with: every machine has a copy. What is shared is
-#: asked for by its owner and by its reader, who are on different machines.
-COPIED = ("extractors", "shares", "spaces")
+#: Small tables that those of memories are joined with: every machine has a copy.
+COPIED = ("extractors", "spaces")
 #: What stays on the coordinator: Citus locks no rows of several machines at once, and any worker
-#: must be able to take any job. What servers count is little, and summed over all users.
-LOCAL = ("work", "traffic")
+#: must be able to take any job. What is shared is asked for by its owner and by its reader, who are
+#: on different machines. What servers count is little, and summed over all users.
+LOCAL = ("work", "shares", "traffic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +190,9 @@ def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
         ]
         copied = [name for name in COPIED if name not in before]
         migrator = Migrator(pool, patience, report)
+        for name in {*before} & {*LOCAL}:
+            report(f"{name}: back to the coordinator")
+            migrator.attempt(partial(_run, "bring_back", name=name), f"bringing {name} back")
         if spread or copied:
             migrator.attempt(partial(_spread, spread, copied, report), "spreading the tables")
         left = [name for [name] in pool.read("left_behind") if name in {*owned, *COPIED}]

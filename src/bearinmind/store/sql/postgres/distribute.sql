@@ -44,6 +44,9 @@ SELECT create_distributed_table(:name, 'owner', colocate_with => :first);
 -- copy_everywhere: keep a copy of a small table on every machine
 SELECT create_reference_table(:name);
 
+-- bring_back: keep a table on the coordinator alone
+SELECT undistribute_table(:name);
+
 -- hold_everywhere: let a setting hold until the transaction ends; passed on, which set_config is not
 SET LOCAL {name} = {value};
 

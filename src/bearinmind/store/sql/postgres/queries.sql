@@ -38,17 +38,24 @@ EXISTS (
     AND /*may_replace*/
 )
 
--- fragment shared
--- The memory itself, or one of its tags; of the past nothing is shared.
-(EXISTS (
-    SELECT 1 FROM shares AS s
-    WHERE s.owner = :owner AND s.reader = :reader AND s.memory = m.id
+-- fragment shared_ids
+-- What is shared is on one machine, and asked for by itself: Citus hands the answer over.
+ARRAY(
+    SELECT s.memory FROM shares AS s
+    WHERE s.owner = :owner AND s.reader = :reader AND s.memory IS NOT NULL
     AND s.ended_at = 9223372036854775807
-) OR m.tags && ARRAY(
+)
+
+-- fragment shared_tags
+ARRAY(
     SELECT s.tag FROM shares AS s
     WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
     AND s.ended_at = 9223372036854775807
-))
+)
+
+-- fragment shared
+-- The memory itself, or one of its tags; of the past nothing is shared.
+(m.id = ANY(/*shared_ids*/) OR m.tags && /*shared_tags*/)
 AND m.replaced_at = 9223372036854775807 AND :moment = 9223372036854775806
 AND NOT m.sensitive AND NOT /*superseded*/
 
@@ -64,23 +71,14 @@ memories AS m
 -- fragment all_held@shared
 -- What is shared is looked up, and all the rest passed over only where a tag is shared.
 (
-    SELECT m.row FROM shares AS s CROSS JOIN LATERAL (
+    SELECT m.row FROM unnest(/*shared_ids*/) AS s (memory) CROSS JOIN LATERAL (
         SELECT m.row FROM memories AS m
         WHERE m.owner = :owner AND m.id = s.memory AND m.replaced_at = 9223372036854775807 OFFSET 0
     ) AS m
-    WHERE s.owner = :owner AND s.reader = :reader AND s.memory IS NOT NULL
-    AND s.ended_at = 9223372036854775807
     UNION
     SELECT m.row FROM memories AS m
-    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807 AND EXISTS (
-        SELECT 1 FROM shares AS s
-        WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
-        AND s.ended_at = 9223372036854775807
-    ) AND m.tags && ARRAY(
-        SELECT s.tag FROM shares AS s
-        WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
-        AND s.ended_at = 9223372036854775807
-    )
+    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807
+    AND cardinality(/*shared_tags*/) > 0 AND m.tags && /*shared_tags*/
 ) AS candidate CROSS JOIN LATERAL (
     SELECT m.* FROM memories AS m WHERE m.owner = :owner AND m.row = candidate.row OFFSET 0
 ) AS m
@@ -555,10 +553,13 @@ FROM taken WHERE w.owner = taken.owner AND w.number = taken.number
 RETURNING w.owner, w.number, w.kind, w.target, w.attempts - 1, w.turn, w.row;
 
 -- jobs: these jobs with their versions, in the order of their turn
+WITH taken AS MATERIALIZED (
+    SELECT w.owner, w.number, w.kind, w.target, w.row, w.turn, w.attempts
+    FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
+    JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
+)
 SELECT w.number, w.kind, w.target, w.attempts - 1, /*columns*/
-FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
-JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
-JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
+FROM taken AS w JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
 ORDER BY w.turn, w.number;
 
 -- versions_in: the versions in these rows of an owner
