@@ -8,7 +8,6 @@ Two owners may hold one id, so it knows the memories of others by owner and id.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -29,9 +28,9 @@ from bearinmind.protocols import (
     Store,
 )
 from bearinmind.recall import history
-from bearinmind.recall.dense import DenseLeg
+from bearinmind.recall.dense import DenseLeg, pooled
 from bearinmind.recall.graph_leg import GraphLeg
-from bearinmind.recall.lexical import LexicalLeg, information
+from bearinmind.recall.lexical import LexicalLeg, added_up, bm25
 from bearinmind.recall.owned_ids import bare, ids_of, key_of, known_as, with_bare_ids
 from bearinmind.recall.pipeline import Recall
 from bearinmind.text import ids
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from bearinmind.protocols import Vector
 
 
-_K1, _B = 1.2, 0.75  # plain BM25, as the stores choose their matches by
 #: At most so many ids of an owner are looked at to find the one to restore.
 _MOST_BEGINNING = 100
 SHARED = "shared"  #: how a trace calls the memories of others when they are missing
@@ -76,7 +74,8 @@ def recalled(recall: Recall, store: Store, query: Query) -> Answer:
         return recall(query)
     with suppress(StoreUnavailable):
         answer = over(recall, view)(query)
-        if not any((leg.error or "").startswith(StoreUnavailable.code) for leg in answer.trace.legs):
+        failures = " ".join(leg.error or "" for leg in answer.trace.legs)
+        if StoreUnavailable.code not in failures:
             return with_bare_ids(answer)
     reached, lost = view.reached(query.filter.scope)
     answer = with_bare_ids(over(recall, reached)(query))
@@ -388,37 +387,6 @@ class Visible:
 
 def _loading(view: Filter, match: LexicalMatch) -> Callable[[], Memory]:
     return lambda: known_as(view)(match.load())
-
-
-def added_up(parts: Sequence[LexicalStatistics], terms: Sequence[str]) -> LexicalStatistics:
-    """How frequent terms are in all of these."""
-    total = sum(part.total for part in parts)
-    length = math.fsum(part.total * part.average_length for part in parts)
-    frequency = {term: sum(part.frequency.get(term, 0) for part in parts) for term in terms}
-    return LexicalStatistics(total, length / total if total else 0.0, frequency)
-
-
-def bm25(match: LexicalMatch, terms: Sequence[str], statistics: LexicalStatistics) -> float:
-    """Plain BM25, to cut several lists to one as a store cuts its own."""
-    text = f"{match.terms}{match.keywords}{match.tags}{match.category}{match.function}"
-    norm = _K1 * (1 - _B + _B * match.length / (statistics.average_length or 1.0))
-    counts = {term: text.count(f" {term} ") for term in terms}
-    return math.fsum(
-        information(statistics.frequency[term], statistics.total) * count / (count + norm)
-        for term, count in counts.items()
-    )
-
-
-def pooled(answers: Sequence[DenseAnswer]) -> DenseAnswer:
-    """Mean and deviation of several crowds as of one."""
-    count = sum(answer.population for answer in answers)
-    if not count:
-        return answers[0]
-    mean = math.fsum(answer.population * answer.mean for answer in answers) / count
-    squares = math.fsum(
-        answer.population * (answer.deviation**2 + (answer.mean - mean) ** 2) for answer in answers
-    )
-    return answers[0]._replace(mean=mean, deviation=math.sqrt(squares / count), population=count)
 
 
 def joined(known: Concept | None, name: ConceptName, theirs: Concept) -> Concept:
