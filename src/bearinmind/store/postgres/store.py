@@ -14,6 +14,7 @@ from bearinmind.protocols import (
     Job,
     LexicalMatch,
     LexicalStatistics,
+    ReadSoFar,
     StoreFacts,
     Unavailable,
 )
@@ -31,7 +32,7 @@ from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sync_apply import SyncInDatabase
 from bearinmind.text import analysis
-from bearinmind.types import Filter, Scope
+from bearinmind.types import Filter, Scope, Space
 
 if TYPE_CHECKING:
     from bearinmind.store.postgres.vectors import VectorSearch
@@ -135,6 +136,25 @@ class PostgresStore(
     def _possible(self, kinds: Sequence[str]) -> list[str]:
         """The kinds of work among these whose results the database can keep."""
         return [kind for kind in kinds if kind != _EMBED or self.meaning_off() is None]
+
+    def unembedded(self, scope: Scope, space: Space, jobs: int) -> int:
+        if not self._pool.is_spread:
+            return super().unembedded(scope, space, jobs)
+        return self._queued(scope, _EMBED, space.key, jobs)
+
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        if not self._pool.is_spread:
+            return super().read_so_far(scope, jobs)
+        has_concepts = bool(self._read(scope, "has_concepts"))
+        return ReadSoFar(has_concepts, self._queued(scope, "extract", "", jobs))
+
+    def _queued(self, scope: Scope, kind: str, target: str, jobs: int) -> int:
+        """The present versions that wait; the queue is asked first, since it is mostly empty."""
+        queued = self._read(scope, "queued_rows", kind=kind, target=target, jobs=jobs)
+        if not queued:
+            return 0
+        [[count]] = self._read(scope, "count_present", rows=[row for [row] in queued])
+        return int(count)
 
     @property
     def may_lose_jobs(self) -> bool:

@@ -431,6 +431,15 @@ INSERT INTO spaces (key, description, state) VALUES (:key, :description, :state)
 -- set_space_state: say what a space is for from now on
 UPDATE spaces SET state = :state WHERE key = :key;
 
+-- queued_rows: the versions that the next jobs of a kind are about
+SELECT row FROM work
+WHERE owner = :owner AND kind = :kind AND (:target = '' OR target = :target) AND state <> 'dead'
+LIMIT :jobs;
+
+-- count_present: how many of these versions are the present ones
+SELECT count(*) FROM memories
+WHERE owner = :owner AND row = ANY(:rows::bigint []) AND replaced_at = 9223372036854775807;
+
 -- queue_all: a job for every version that belongs into a space and has no vector there
 INSERT INTO work (owner, kind, target, row, turn)
 SELECT m.owner, 'embed', :key, m.row,
@@ -523,6 +532,20 @@ WITH job AS MATERIALIZED (
     ON CONFLICT DO NOTHING RETURNING owner, space
 )
 /*count_vectors*/;
+
+-- keep_vector_many: the same of many jobs; a row for each that is new
+WITH job AS MATERIALIZED (
+    SELECT w.row, given.vector
+    FROM unnest(:each_number::bigint [], :each_vector::text []) AS given (number, vector)
+    JOIN work AS w ON w.owner = :owner AND w.number = given.number
+    WHERE w.kind = 'embed' AND w.target = :key
+), kept AS (
+    INSERT INTO vectors (owner, space, row, vector)
+    SELECT m.owner, :space, m.row, job.vector::halfvec FROM job
+    JOIN memories AS m ON m.owner = :owner AND m.row = job.row
+    ON CONFLICT DO NOTHING RETURNING owner, space, row
+), counted AS (/*count_vectors*/)
+SELECT row FROM kept;
 
 -- finish_job: remove a job that is done
 DELETE FROM work WHERE owner = :owner AND number = :number AND kind = 'embed' AND target = :key;
