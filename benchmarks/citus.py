@@ -122,7 +122,9 @@ class Node:
 
     def start(self) -> None:
         """Start it again, as the account that owns its files."""
-        [control] = Path(os.environ["CITUS_FOLDER"]).glob("venv/lib/*/site-packages/*/pginstall/bin/pg_ctl")
+        [control] = Path(os.environ["CITUS_FOLDER"]).glob(
+            "venv/lib/*/site-packages/*/pginstall/bin/pg_ctl"
+        )
         owner = self.folder.stat()
         subprocess.run(
             [control, "-D", self.folder, "-l", f"{self.folder}.log", "-w", "start"],
@@ -203,7 +205,9 @@ def _judged(url: str, threads: Sequence[Storing], rounds: int) -> int:
     print(f"'nothing was changed' {len(unchanged)} times, of which {len(wrong)} were stored")
     print(f"'not known' {len(unknown)} times, of which {len(unknown & stored)} were stored")
     print(f"before the worker ran: {[each.detail for each in before] or 'nothing missing'}")
-    print(f"after it, with {done.waiting} jobs waiting: {[each.detail for each in after] or 'nothing missing'}")
+    print(
+        f"after it, with {done.waiting} jobs waiting: {[each.detail for each in after] or 'nothing missing'}"
+    )
     return int(bool(lost or wrong or after))
 
 

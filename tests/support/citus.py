@@ -26,6 +26,7 @@ _BY_TYPE = {
     "bigint": "1",
     "integer": "1",
     "smallint": "1",
+    "smallint[]": "{1,2}",
     "bigint[]": "{1,2}",
     "integer[]": "{1,2}",
     "double precision": "0.5",

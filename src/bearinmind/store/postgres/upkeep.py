@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from psycopg import Connection
@@ -85,7 +85,12 @@ class Upkeep:
     def __init__(self, url: str, *, patience: float) -> None:
         self._pool = Pool(url, connections=2)
         self._patience = patience
-        self.indexes = VectorIndexes(self._pool)
+
+    @cached_property
+    def indexes(self) -> VectorIndexes:
+        """The indexes of vectors, on all machines."""
+        self._pool.is_spread = inspect_database(self._pool).has_citus
+        return VectorIndexes(self._pool)
 
     @property
     def place(self) -> str:
@@ -109,6 +114,8 @@ class Upkeep:
         info = inspect_database(self._pool)
         [[size, connections, most]] = self._pool.read("server_state")
         extensions: dict[str, str] = dict(self._pool.read("extensions"))
+        if info.has_citus:
+            size += self._pool.read("bytes_elsewhere")[0][0]
         return DatabaseState(
             place=self.place,
             server=info.version.partition(" ")[0],
@@ -132,7 +139,7 @@ class Upkeep:
         return StoreState(
             schema=facts.schema,
             steps=facts.steps,
-            tables=[TableSize(*each) for each in self._pool.read("table_sizes")],
+            tables=self._tables(has_citus),
             tenants=tenants,
             versions=versions,
             indexes=self.indexes.known(),
@@ -140,6 +147,13 @@ class Upkeep:
             queue=[Waiting(*each) for each in self._pool.read("queue_state")],
             spread={name: _KEPT[how] for name, how in spread if how in _KEPT},
         )
+
+    def _tables(self, has_citus: bool) -> list[TableSize]:
+        """The tables, the largest first; of a spread store with what other machines have."""
+        here = [TableSize(*each) for each in self._pool.read("table_sizes")]
+        elsewhere = self._pool.read("sizes_elsewhere") if has_citus else []
+        sizes = {name: TableSize(name, *counts) for name, *counts in elsewhere}
+        return sorted((sizes.get(each.name, each) for each in here), key=lambda x: -x.bytes)
 
     def _replica(self, url: str, staleness: float) -> str:
         replica = Replica(url, self._pool.connections, staleness=staleness, connections=1)
