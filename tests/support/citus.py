@@ -116,8 +116,9 @@ def changes(plan: Plan, part: str = "") -> Iterator[Change]:
 
 
 def _part(plan: Plan, part: str) -> str:
+    """The WITH or the sub-select that depends on nothing around it: each runs by itself."""
     name: str = plan.get("Subplan Name", "")
-    return name.removeprefix("CTE ") if name.startswith("CTE ") else part
+    return name.removeprefix("CTE ") if name.startswith(("CTE ", "InitPlan ")) else part
 
 
 def _conditions(plan: Plan) -> Iterator[str]:

@@ -626,9 +626,11 @@ AND replaced_at = 9223372036854775807 AND deleted_at IS NULL
 GROUP BY session ORDER BY 5 DESC, session LIMIT :limit;
 
 -- dead_jobs: the jobs that were given up, the youngest first
-SELECT w.kind, w.target, m.owner, m.id, w.attempts, w.error FROM work AS w
-JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
-WHERE w.state = 'dead' ORDER BY w.number DESC LIMIT :limit;
+WITH dead AS MATERIALIZED (
+    SELECT * FROM work WHERE state = 'dead' ORDER BY number DESC LIMIT :limit
+)
+SELECT w.kind, w.target, m.owner, m.id, w.attempts, w.error FROM dead AS w
+JOIN memories AS m ON m.owner = w.owner AND m.row = w.row ORDER BY w.number DESC;
 
 -- next_due: when the next job, perhaps only of these kinds, can be claimed
 SELECT min(first) FROM (
