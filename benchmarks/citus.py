@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import signal
 import statistics
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,7 +22,7 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import StoreFailure
 from bearinmind.store.postgres.store import PostgresStore
-from support.citus_cluster import URL, ClusterDatabases, node_urls, run
+from support.citus_cluster import URL, ClusterDatabases, Node, run
 
 CORPUS = Path(__file__).parent / "data" / "agent-store"
 _AIMS = {"store": 1.5, "import": 1.5, "background work": 2.0, "recall": 1.5}
@@ -101,39 +98,6 @@ def ratios(rounds: int) -> None:
 
 
 # ---- kills ---------------------------------------------------------------------------------------
-
-
-class Node:
-    """A server of the cluster."""
-
-    def __init__(self, number: int) -> None:
-        self.name = ("coordinator", "worker1", "worker2")[number]
-        self.folder = Path(os.environ["CITUS_FOLDER"]) / self.name
-
-    def kill(self) -> None:
-        """Every process of it dies at once, as when its machine loses power."""
-        head = int((self.folder / "postmaster.pid").read_text().split()[0])
-        listed = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(head)], capture_output=True, text=True, check=False
-        )
-        for pid in (head, *map(int, listed.stdout.split())):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-    def start(self) -> None:
-        """Start it again, as the account that owns its files."""
-        [control] = Path(os.environ["CITUS_FOLDER"]).glob(
-            "venv/lib/*/site-packages/*/pginstall/bin/pg_ctl"
-        )
-        owner = self.folder.stat()
-        subprocess.run(
-            [control, "-D", self.folder, "-l", f"{self.folder}.log", "-w", "start"],
-            user=owner.st_uid if os.geteuid() == 0 else None,
-            group=owner.st_gid if os.geteuid() == 0 else None,
-            extra_groups=() if os.geteuid() == 0 else None,
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
 
 
 class Storing(threading.Thread):
@@ -212,6 +176,7 @@ def _judged(url: str, threads: Sequence[Storing], rounds: int) -> int:
 
 
 def main() -> int:
+    """Measure or kill; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["ratios", "kills"])
     parser.add_argument("--rounds", type=int, default=5, help="of ratios")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import count
+from pathlib import Path
 from typing import Any, LiteralString
 from urllib.parse import urlsplit
 
@@ -19,6 +22,7 @@ URL = os.environ.get("CITUS_URL", "")  #: of the coordinator; empty without a cl
 NODES = 3  #: a coordinator and two workers, on ports that follow each other
 _SHARDS = 4  # parts of a table: few, since each test copies all of them
 _PREFIX = "test_"
+_numbers = count(1)
 
 
 def node_urls(url: str) -> list[str]:
@@ -43,11 +47,10 @@ class ClusterDatabases:
 
     def __init__(self, url: str = URL) -> None:
         self.url = url
-        self._names = (f"{_PREFIX}{os.getpid()}_{number}" for number in count(1))
 
     def fresh(self, template: str = "template0") -> str:
         """The URL of a new database: empty on a cluster, or a copy of a spread one."""
-        name = next(self._names)
+        name = f"{_PREFIX}{os.getpid()}_{next(_numbers)}"
         for node in node_urls(self.url):
             _copy(node, name, template)
         url = urlsplit(self.url)._replace(path=f"/{name}").geturl()
@@ -110,3 +113,41 @@ def hurried() -> Iterator[ClusterDatabases]:
             run(node, f"ALTER SYSTEM SET {setting} = off")  # type: ignore[arg-type]
         run(node, "SELECT pg_reload_conf()")
     yield ClusterDatabases()
+
+
+class Node:
+    """A server of the cluster."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.name = ("coordinator", "worker1", "worker2")[number]
+        self.folder = Path(os.environ["CITUS_FOLDER"]) / self.name
+
+    def kill(self) -> None:
+        """Every process of it dies at once, as when its machine loses power."""
+        head = int((self.folder / "postmaster.pid").read_text().split()[0])
+        listed = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(head)], capture_output=True, text=True, check=False
+        )
+        for pid in (head, *map(int, listed.stdout.split())):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        (self.folder / "postmaster.pid").unlink()  # its process may not be reaped at once
+
+    def start(self) -> None:
+        """Start it again, as the account that owns its files; nothing when it runs."""
+        with suppress(psycopg.OperationalError):
+            run(node_urls(URL)[self.number], "SELECT 1")
+            return
+        [control] = Path(os.environ["CITUS_FOLDER"]).glob(
+            "venv/lib/*/site-packages/*/pginstall/bin/pg_ctl"
+        )
+        owner = self.folder.stat()
+        subprocess.run(
+            [control, "-D", self.folder, "-l", f"{self.folder}.log", "-w", "start"],
+            user=owner.st_uid if os.geteuid() == 0 else None,
+            group=owner.st_gid if os.geteuid() == 0 else None,
+            extra_groups=() if os.geteuid() == 0 else None,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )

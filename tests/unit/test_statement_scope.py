@@ -17,9 +17,7 @@ OPERATORS = {"transfer.sql", "migrate.sql", "status.sql", "distribute.sql"}
 #: By reason: the statements of each dialect that are about the whole store.
 STORE_WIDE: Mapping[str, Mapping[str, str]] = {
     "sqlite": {
-        "a worker works for every user": (
-            "claim jobs keep_code keep_vector dead_jobs"
-        ),
+        "a worker works for every user": ("claim jobs keep_code keep_vector dead_jobs"),
         "a space or an extractor comes or goes for everybody": (
             "queue_all queue_readings drop_vectors drop_departures"
         ),
