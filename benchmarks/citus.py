@@ -15,13 +15,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import StoreFailure
+from bearinmind.protocols import History
 from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.testing import TemporaryStore
 from support.citus_cluster import URL, ClusterDatabases, Node, node_urls, run
 
 CORPUS = Path(__file__).parent / "data" / "agent-store"
@@ -59,14 +62,16 @@ def _life(url: str, user: str, texts: Sequence[str], questions: Sequence[str]) -
     with opened(url, user) as memory:
         memory.work.run()  # the space and the extractor are in use before anything is measured
         imported, stored = texts[:_IMPORTED], texts[_IMPORTED:]
+        with Mind(TemporaryStore(), memory.settings) as other:
+            told = [other.store(text).memory for text in imported]
+        histories = [History(versions=(each,)) for each in told]
         taken = {
-            "import": _timed(lambda: memory.store_many([{"content": x} for x in imported]))
-            / len(imported),
+            "import": _timed(lambda: memory.transfer.add(histories)) / len(imported),
             "store": _timed(lambda: [memory.store(text) for text in stored]) / len(stored),
             "background work": _timed(memory.work.wait) / len(texts),
         }
         memory.recall(questions[0])
-        asked = [_timed(lambda question=x: memory.recall(question)) for x in questions]
+        asked = [_timed(partial(memory.recall, question)) for question in questions]
         return {name: each * 1e3 for name, each in taken.items()} | {
             "recall": statistics.median(asked) * 1e3
         }

@@ -59,7 +59,7 @@ def users(url: str) -> dict[int, list[str]]:
     )
     found: dict[int, list[str]] = {}
     for name in names:
-        [[number]] = run(url, place.format(name))  # type: ignore[arg-type]  a name of ours
+        [[number]] = run(url, place.format(name))
         found.setdefault(number, []).append(name)
     return found
 

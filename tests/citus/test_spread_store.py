@@ -146,5 +146,5 @@ def test_sizes_count_all_machines_and_a_running_build_is_not_begun_again(
 
 def _set(node: str, **settings: str) -> None:
     for name, value in settings.items():
-        run(node, f"ALTER SYSTEM SET {name} = '{value}'")  # type: ignore[arg-type]  ours
+        run(node, f"ALTER SYSTEM SET {name} = '{value}'")
     run(node, "SELECT pg_reload_conf()")

@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -20,7 +21,7 @@ from bearinmind.store.postgres.upkeep import Upkeep
 
 URL = os.environ.get("CITUS_URL", "")  #: of the coordinator; empty without a cluster
 NODES = 3  #: a coordinator and two workers, on ports that follow each other
-_SHARDS = 4  # parts of a table: few, since each test copies all of them
+_SHARDS = 2  # parts of a table: few, since each test copies all of them
 _PREFIX = "test_"
 _numbers = count(1)
 
@@ -35,10 +36,11 @@ def node_urls(url: str) -> list[str]:
     ]
 
 
-def run(url: str, statement: LiteralString, *names: str) -> list[tuple[Any, ...]]:
+def run(url: str, statement: str, *names: str) -> list[tuple[Any, ...]]:
     """Run one statement on a node, with names in its places."""
     with psycopg.connect(url, autocommit=True) as connection:
-        cursor = connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+        query = sql.SQL(statement)  # type: ignore[arg-type]
+        cursor = connection.execute(query.format(*map(sql.Identifier, names)))
         return cursor.fetchall() if cursor.description else []
 
 
@@ -51,8 +53,8 @@ class ClusterDatabases:
     def fresh(self, template: str = "template0") -> str:
         """The URL of a new database: empty on a cluster, or a copy of a spread one."""
         name = f"{_PREFIX}{os.getpid()}_{next(_numbers)}"
-        for node in node_urls(self.url):
-            _copy(node, name, template)
+        with ThreadPoolExecutor(NODES) as threads:
+            [*threads.map(lambda node: _copy(node, name, template), node_urls(self.url))]
         url = urlsplit(self.url)._replace(path=f"/{name}").geturl()
         if template == "template0":
             _join(url)
@@ -70,8 +72,9 @@ class ClusterDatabases:
 
     def drop(self, url: str) -> None:
         """Drop a database everywhere, whoever may still be connected to it."""
+        name = urlsplit(url).path.strip("/")
         for node in node_urls(self.url):
-            run(node, "DROP DATABASE IF EXISTS {} WITH (FORCE)", urlsplit(url).path.strip("/"))
+            _drop(node, name)
 
 
 def _copy(node: str, name: str, template: str) -> None:
@@ -93,6 +96,15 @@ def _copy(node: str, name: str, template: str) -> None:
             return
 
 
+def _drop(node: str, name: str) -> None:
+    while True:
+        try:
+            run(node, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+        except psycopg.errors.ObjectInUse:  # by the process of Citus, which has just come back
+            continue
+        return
+
+
 def _join(url: str) -> None:
     """Make the same database of every node one cluster."""
     for node in node_urls(url):
@@ -110,7 +122,7 @@ def hurried() -> Iterator[ClusterDatabases]:
     """The databases of the cluster; nothing that a test stores has to outlive a power cut."""
     for node in node_urls(URL):
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-            run(node, f"ALTER SYSTEM SET {setting} = off")  # type: ignore[arg-type]
+            run(node, f"ALTER SYSTEM SET {setting} = off")
         run(node, "SELECT pg_reload_conf()")
     yield ClusterDatabases()
 

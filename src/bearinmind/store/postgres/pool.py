@@ -267,6 +267,12 @@ class PostgresTransaction:
         return self._connection.execute(SQL[form_of(statement, parameters)], parameters).fetchone()
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
+        if len(each) > 1 and f"{statement}_many" in SQL:
+            answers: list[list[Row]] = [[] for _ in each]
+            for given in _listed(f"{statement}_many", each):  # all are of one owner
+                for place, *row in _fetch(self._connection, SQL[f"{statement}_many"], given):
+                    answers[place - 1].append(tuple(row))
+            return answers
         with self._connection.pipeline():
             cursors = [self._connection.execute(SQL[statement], parameters) for parameters in each]
         return [cursor.fetchall() for cursor in cursors]
@@ -278,28 +284,12 @@ class PostgresTransaction:
         if not each:
             return 0
         if len(each) > 1 and f"{statement}_many" in SQL:
-            return self._change_many(f"{statement}_many", each)
+            many = SQL[f"{statement}_many"]
+            listed = _listed(f"{statement}_many", each)
+            return sum(self._connection.execute(many, given).rowcount for given in listed)
         with self._connection.cursor() as cursor:
             cursor.executemany(SQL[statement], each)
             return cursor.rowcount
-
-    def _change_many(self, statement: str, each: Sequence[Parameters]) -> int:
-        """Run the form of a statement that takes a list `each_name` for every `name` that differs.
-
-        Of several steps each may go to another machine, so that one run for all is far faster.
-        """
-        names = numbered(statement).names
-        lists = {name: name.removeprefix(_EACH) for name in names if name.startswith(_EACH)}
-        shared = [name for name in names if name not in lists]
-        alike: dict[tuple[Any, ...], list[Parameters]] = {}
-        for parameters in each:
-            alike.setdefault(tuple(parameters[name] for name in shared), []).append(parameters)
-        changed = 0
-        for values, group in alike.items():
-            listed = {name: [one[of] for one in group] for name, of in lists.items()}
-            given = {**dict(zip(shared, values, strict=True)), **listed}
-            changed += self._connection.execute(SQL[statement], given).rowcount
-        return changed
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
         """Add rows that are known to be new; many of them by COPY."""
@@ -339,3 +329,22 @@ def _fetch(
     cursor = connection.execute(statement, parameters or None, binary=True)
     # Not `cursor.description`, which makes an object of every column.
     return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
+
+
+def _listed(statement: str, each: Sequence[Parameters]) -> list[Parameters]:
+    """The parameters of the form of a statement that takes a list `each_name` for every `name`.
+
+    What has no such list is the same for all of a run. Of a statement of several steps each may go
+    to another machine, so that one run for all is far faster.
+    """
+    names = numbered(statement).names
+    lists = {name: name.removeprefix(_EACH) for name in names if name.startswith(_EACH)}
+    shared = [name for name in names if name not in lists]
+    alike: dict[tuple[Any, ...], list[Parameters]] = {}
+    for parameters in each:
+        alike.setdefault(tuple(parameters[name] for name in shared), []).append(parameters)
+    return [
+        dict(zip(shared, values, strict=True))
+        | {name: [one[of] for one in group] for name, of in lists.items()}
+        for values, group in alike.items()
+    ]

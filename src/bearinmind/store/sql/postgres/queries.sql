@@ -177,14 +177,8 @@ WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
 -- stored_ids: those of these ids under which something is stored
 SELECT DISTINCT m.id FROM memories AS m WHERE m.owner = :owner AND m.id = ANY(:ids::text []);
 
--- known: the live memory with this content, other than a given one
-SELECT /*columns*/ FROM (
-    -- With OFFSET: or the planner reads memories in the order of time until one has the hash.
-    SELECT * FROM memories AS m
-    WHERE m.owner = :owner AND m.content_hash = :content_hash
-    AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
-) AS m
-WHERE m.id <> :id AND NOT EXISTS (
+-- fragment holds_now
+NOT EXISTS (
     SELECT 1 FROM links AS l
     JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
     WHERE l.owner = :owner AND l.target = m.id AND l.kind = 'supersedes'
@@ -192,7 +186,30 @@ WHERE m.id <> :id AND NOT EXISTS (
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
     AND /*may_replace*/
 )
+
+-- known: the live memory with this content, other than a given one
+SELECT /*columns*/ FROM (
+    -- With OFFSET: or the planner reads memories in the order of time until one has the hash.
+    SELECT * FROM memories AS m
+    WHERE m.owner = :owner AND m.content_hash = :content_hash
+    AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
+) AS m
+WHERE m.id <> :id AND /*holds_now*/
 ORDER BY m.created_at, m.id LIMIT 1;
+
+-- known_many: the same for many contents, each behind its place among them
+SELECT asked.place, m.*
+FROM unnest(:each_id::text [], :each_content_hash::bytea [])
+    WITH ORDINALITY AS asked (id, content_hash, place)
+CROSS JOIN LATERAL (
+    SELECT /*columns*/ FROM (
+        SELECT * FROM memories AS m
+        WHERE m.owner = :owner AND m.content_hash = asked.content_hash
+        AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
+    ) AS m
+    WHERE m.id <> asked.id AND /*holds_now*/
+    ORDER BY m.created_at, m.id LIMIT 1
+) AS m;
 
 -- get_many: the versions of these memories that were present at a moment
 SELECT m.* FROM unnest(:ids::text []) AS wanted (id) CROSS JOIN LATERAL (
