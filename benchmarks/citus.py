@@ -82,7 +82,7 @@ def ratios(rounds: int) -> None:
     texts = [line["content"] for line in _lines("corpus.jsonl")]
     questions = [line["text"] for line in _lines("queries.jsonl")]
     databases = ClusterDatabases()
-    spread = databases.spread()
+    spread = databases.migrated()
     chance = random.Random(1)
     taken: dict[str, list[dict[str, float]]] = {"plain": [], "citus": []}
     with plain_database() as plain:
@@ -136,7 +136,7 @@ def kills(coordinator: int, worker: int, writers: int = 4) -> int:
     for node in node_urls(URL):  # a killed process loses nothing that the system was given
         run(node, "ALTER SYSTEM SET fsync = off")
         run(node, "SELECT pg_reload_conf()")
-    url = ClusterDatabases().spread()
+    url = ClusterDatabases().migrated()
     chance = random.Random(2)
     with opened(url, "user-0") as memory:
         memory.work.run()

@@ -186,8 +186,8 @@ def postgres(request: pytest.FixtureRequest) -> Iterator[Databases]:
     if CITUS:  # `make test-citus`
         from support.citus_cluster import hurried  # noqa: PLC0415  most tests need no driver
 
-        with hurried() as databases:
-            yield databases
+        with hurried() as spread:
+            yield spread
         return
     from support.postgres_server import shared_databases  # noqa: PLC0415  as above
 
@@ -206,10 +206,7 @@ def postgres_url(postgres: Databases) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def _migrated(postgres: Databases) -> Iterator[str]:
     """The name of a database with the present schema, to be copied."""
-    from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  as above
-
-    url = postgres.spread() if CITUS else postgres.fresh()
-    PostgresStore(url).close()
+    url = postgres.migrated()
     yield urlsplit(url).path.strip("/")
     postgres.drop(url)
 

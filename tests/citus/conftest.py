@@ -19,7 +19,7 @@ collect_ignore_glob = [] if URL else ["test_*.py"]
 def _spread() -> Iterator[str]:
     """The name of a spread database, to be copied."""
     databases = ClusterDatabases()
-    made = databases.spread()
+    made = databases.migrated()
     yield urlsplit(made).path.strip("/")
     databases.drop(made)
 

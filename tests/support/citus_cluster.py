@@ -18,6 +18,7 @@ from psycopg import sql
 
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.postgres.upkeep import Upkeep
+from support.postgres_server import Databases
 
 URL = os.environ.get("CITUS_URL", "")  #: of the coordinator; empty without a cluster
 NODES = 3  #: a coordinator and two workers, on ports that follow each other
@@ -39,16 +40,16 @@ def node_urls(url: str) -> list[str]:
 def run(url: str, statement: str, *names: str) -> list[tuple[Any, ...]]:
     """Run one statement on a node, with names in its places."""
     with psycopg.connect(url, autocommit=True) as connection:
-        query = sql.SQL(statement)  # type: ignore[arg-type]
+        query = sql.SQL(statement)
         cursor = connection.execute(query.format(*map(sql.Identifier, names)))
         return cursor.fetchall() if cursor.description else []
 
 
-class ClusterDatabases:
-    """Like `support.postgres_server.Databases`, on every node of the cluster at once."""
+class ClusterDatabases(Databases):
+    """Databases on every node of the cluster at once."""
 
     def __init__(self, url: str = URL) -> None:
-        self.url = url
+        super().__init__(url)
 
     def fresh(self, template: str = "template0") -> str:
         """The URL of a new database: empty on a cluster, or a copy of a spread one."""
@@ -60,7 +61,7 @@ class ClusterDatabases:
             _join(url)
         return url
 
-    def spread(self) -> str:
+    def migrated(self) -> str:
         """The URL of a new database with the present schema, spread over the workers."""
         url = self.fresh()
         name = urlsplit(url).path.strip("/")
