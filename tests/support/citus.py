@@ -34,6 +34,7 @@ _BY_TYPE = {
     "real[]": "{0.5,0.5}",
     "boolean": "true",
     "bytea": "a",
+    "bytea[]": "{a,b}",
     "halfvec": "[0.5,0.5]",
 }
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
