@@ -7,7 +7,7 @@ nothing uses: it is dropped, and built again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,10 +78,9 @@ class VectorIndexes:
     def _indexes(self) -> dict[str, tuple[bool, int]]:
         """The indexes that there are, by name: whether each is complete, and its bytes."""
         records = self._pool.read("indexes_of_spaces")
-        is_spread = records and self._pool.is_spread
-        elsewhere: dict[str, int] = (
-            dict(self._pool.read("index_sizes_elsewhere")) if is_spread else {}
-        )
+        elsewhere: dict[str, int] = {}
+        if records and self._pool.is_spread:
+            elsewhere = dict(self._pool.read("index_sizes_elsewhere"))
         return {name: (good, size + elsewhere.get(name, 0)) for name, good, size in records}
 
     def due(self) -> list[SpaceIndex]:
@@ -117,11 +116,15 @@ class VectorIndexes:
             [_, *limits] = connection.execute(SQL["building_memory"]).fetchone() or [0, 0, 0]
             memory = sql.Literal(_memory(index, *limits))
             named = {"database": sql.Identifier(connection.info.dbname), "memory": memory}
-            _run(connection, "raise_memory", **named)
+            with suppress(pg_errors.InsufficientPrivilege):
+                _run(connection, "raise_memory", **named)
         try:
             yield
         finally:
-            with self._pool.connections.alone() as connection:
+            with (
+                suppress(pg_errors.InsufficientPrivilege),
+                self._pool.connections.alone() as connection,
+            ):
                 _run(connection, "lower_memory", database=named["database"])
 
     @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import count
 from time import monotonic, sleep
@@ -150,7 +150,7 @@ class Pool:
         if not kept:
             raise translate(lost, self.place, UNKNOWN if kept is None else UNCHANGED) from lost
         if self.is_spread and transaction.jobs:  # the coordinator may not have committed
-            with self.writing() as again:
+            with suppress(errors.StoreFailure), self.writing() as again:  # a sweep finds the rest
                 again.change_each("insert_lost_job", transaction.jobs)
 
     @contextmanager

@@ -164,23 +164,27 @@ class PostgresStore(
         """Of a spread store read owner by owner: one machine that is away holds up no other."""
         if not self._pool.is_spread:
             return super()._jobs(taken)
-        jobs: dict[tuple[int, int], Row] = {}
-        for owner, kind in dict.fromkeys((owner, kind) for owner, _, kind, *_ in taken):
-            own = {row[-1]: row for row in taken if (row[0], row[2]) == (owner, kind)}
-            place = {"owner": owner, "rows": [*own]}
+        jobs: list[tuple[int, Row]] = []
+        for owner in dict.fromkeys(owner for owner, *_ in taken):
+            own = [job for job in taken if job[0] == owner]
+            place = {"owner": owner, "rows": [*{row for *_, row in own}]}
             try:
-                known = self._pool.read("versions_in", place)
+                known = {row: version for row, *version in self._pool.read("versions_in", place)}
             except errors.StoreUnavailable:
+                numbers = {"owner": owner, "numbers": [number for _, number, *_ in own]}
                 with self._pool.writing() as transaction:
-                    transaction.change("postpone", place | {"kind": kind})
+                    transaction.change("postpone", numbers)
                 continue
-            for row, *columns in known:
-                _, number, _, target, attempts, turn, _ = own.pop(row)
-                jobs[turn, number] = (number, kind, target, attempts, *columns)
-            if own:  # of versions that were purged when the coordinator crashed
+            jobs += [
+                (turn, (number, kind, target, attempts, *known[row]))
+                for _, number, kind, target, attempts, turn, row in own
+                if row in known
+            ]
+            gone = [row for row in place["rows"] if row not in known]
+            if gone:  # purged when the coordinator crashed
                 with self._pool.writing() as transaction:
-                    transaction.change("forget_jobs", {"owner": owner, "rows": [*own]})
-        return [jobs[place] for place in sorted(jobs)]
+                    transaction.change("forget_jobs", {"owner": owner, "rows": gone})
+        return [job for _, job in sorted(jobs, key=lambda each: (each[0], each[1][0]))]
 
     def _vectors_by_space(self) -> dict[str, int]:
         """Of a spread store, those of the machines that answer."""

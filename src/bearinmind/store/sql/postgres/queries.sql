@@ -607,7 +607,7 @@ SELECT m.row, /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.row = 
 
 -- postpone: put claimed jobs back, untried; they are due when the claim would have run out
 UPDATE work SET state = 'waiting', attempts = attempts - 1
-WHERE owner = :owner AND row = ANY(:rows::bigint []) AND kind = :kind AND state = 'claimed';
+WHERE owner = :owner AND number = ANY(:numbers::bigint []) AND state = 'claimed';
 
 -- insert_lost_job: a job for one version, unless it is there
 INSERT INTO work (owner, kind, target, row, turn) VALUES (:owner, :kind, :target, :row, :turn)
