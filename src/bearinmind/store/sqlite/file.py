@@ -36,6 +36,7 @@ class SqliteFile:
         copy_vector=("copy_code", "copy_vector"),
         drop_space=("drop_space", "drop_vectors", "drop_departures"),
         closed=(),  # triggers of the schema update the queue
+        unembedded=(),  # what is stored has its jobs: they are in the same file
         indexed=(),  # triggers of the schema count
         forgotten=("optimise_index",),
     )
