@@ -25,7 +25,15 @@ _COMMANDS = re.compile(r"(?:CREATE|DROP|BEGIN|TRUNCATE|ANALYZE|SET)\b")
 #: Only in a store that is being moved into, whose tables are not spread.
 _MOVING = re.compile(r"\bmoving\b")
 #: What no machine has but the coordinator.
-_ON_ONE_MACHINE = {*upkeep.LOCAL, "users", "keys", "uses", "store_facts", "retired_keys"}
+_ON_ONE_MACHINE = {
+    *upkeep.LOCAL,
+    "users",
+    "keys",
+    "uses",
+    "allowances",
+    "store_facts",
+    "retired_keys",
+}
 
 #: By reason: what has to look at the memories of everybody, and so asks every machine.
 EVERY_MACHINE: Mapping[str, str] = {
