@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 
 from bearinmind.accounts.keys import Bearer, ended_at
 from bearinmind.accounts.limits import RateLimit, RecentSet
+from bearinmind.accounts.people import Person
 from bearinmind.errors import NotAllowed, NotAuthenticated, QuotaUsedUp, TooManyRequests
 from bearinmind.protocols import Accounts, BrowserSession
 from bearinmind.types import Access, Key, UserId
 
 _IPV6_NETWORK = 64  # bits: what one customer of a provider has at least
 _SCHEME = "bearer"
-_SHOWN = 12  # characters of a client in a message: the id of a key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +79,16 @@ class Authenticator:
             user=session.user, access=session.access, session_ends_at=session.expires_at
         )
         if session.key_id is None:
-            self._count_request(session.hash.hex(), None)
+            self._count_request(session.user, None)
             return caller
         key = self._valid_key(self._accounts.key(session.key_id))
         self._count_request(key.id, key.per_minute)
         return replace(caller, key_id=key.id, per_day=key.per_day)
+
+    def of_person(self, person: Person) -> Caller:
+        """The caller of an access token, and count the request."""
+        self._count_request(person.user, None)
+        return Caller(user=person.user, access=person.access)
 
     @contextmanager
     def guarding(self, secret_hash: bytes | None, address: str | None) -> Iterator[None]:
@@ -109,11 +114,13 @@ class Authenticator:
     def require(self, caller: Caller, access: Access) -> None:
         """Check that a caller has this access, and count a write against the daily quota."""
         if not caller.access.includes(access):
-            raise NotAllowed(
+            refused = NotAllowed(
                 f"this needs a key with {access} access; "
                 f"{caller.key_id or 'the session'} has {caller.access}",
                 hint=f"`bearinmind key create --access {access}` makes one that may.",
             )
+            refused.needs = access
+            raise refused
         if access is Access.WRITE:
             self.count_writes(caller)
 
@@ -153,11 +160,12 @@ class Authenticator:
             )
 
     def _count_request(self, client: str, own_limit: int | None) -> None:
+        """Count a request of a key by its id, or of somebody without a key by their name."""
         per_minute = own_limit or self._per_minute
         waiting = self._requests.take(client, per_minute) if per_minute else 0.0
         if waiting:
             raise TooManyRequests(
-                f"the key {client[:_SHOWN]} may be used {per_minute:,} times a minute, and was",
+                f"{client} may ask {per_minute:,} times a minute, and did",
                 retry_after=waiting,
             )
 

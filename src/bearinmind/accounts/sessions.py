@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bearinmind.accounts.authenticator import Caller
+from bearinmind.accounts.people import Person
 from bearinmind.errors import NotAuthenticated
 from bearinmind.protocols import AuditEntry, BrowserSession, Store
 from bearinmind.types import Access, UserId
@@ -63,6 +64,13 @@ class Sessions:
         opened = self._made(caller.user, caller.access, caller.key_id, self.life)
         self.store.add_session(opened.session)
         self._note(opened.session, "sign in", "by a key")
+        return opened
+
+    def open_by_provider(self, person: Person) -> NewSession:
+        """Open a session for somebody whom a provider vouches for."""
+        opened = self._made(person.user, person.access, None, self.life)
+        self.store.add_session(opened.session)
+        self._note(opened.session, "sign in", "by a provider")
         return opened
 
     def find(self, token: str) -> BrowserSession:

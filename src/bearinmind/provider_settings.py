@@ -1,0 +1,76 @@
+"""The settings of a server that lets people in by an OpenID provider."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, SecretStr, model_validator
+
+from bearinmind.models.outbound_http import is_loopback, split_url
+from bearinmind.settings import SettingFields
+
+_Name = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class ProviderFields(SettingFields):
+    """What a server knows of providers, and whom they may let in."""
+
+    oauth_issuers: tuple[_Name, ...] = Field(
+        default=(),
+        description="Addresses of the OpenID providers whose access tokens the server takes; at "
+        "the first of them people sign in.",
+    )
+    oidc_client_id: _Name | None = Field(
+        default=None,
+        description="The name of this server at that provider; with it people can sign in there.",
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None, description="Its secret there, if it has one; never shown."
+    )
+    oidc_scopes: tuple[_Name, ...] = Field(
+        default=("openid", "email"), description="What the provider is asked about who signs in."
+    )
+    oidc_claim: Literal["email", "sub"] = Field(
+        default="email",
+        description="What names the user: an address that the provider has verified, or its own "
+        "id of the person.",
+    )
+    oidc_users: dict[str, _Name] = Field(
+        default_factory=dict, description="By that claim: the user, where the names differ."
+    )
+    oidc_domains: tuple[_Name, ...] = Field(
+        default=(), description="Domains whose addresses alone are let in; none: any."
+    )
+    oidc_groups: tuple[_Name, ...] = Field(
+        default=(), description="Groups whose members alone are let in; none: any."
+    )
+    oidc_groups_claim: _Name = Field(
+        default="groups", description="The claim in which the provider names the groups."
+    )
+    oidc_create: bool = Field(
+        default=False,
+        description="Add who is let in and not known yet as a user; needs `oidc_domains` or "
+        "`oidc_groups`, of which `*` is any.",
+    )
+    oidc_access: Literal["read", "write"] = Field(
+        default="write", description="Most access of who is let in by a provider."
+    )
+    oidc_admin_groups: tuple[_Name, ...] = Field(
+        default=(), description="Groups whose members may have admin access."
+    )
+
+    @model_validator(mode="after")
+    def _providers_are_used_safely(self) -> Self:
+        for issuer in self.oauth_issuers:
+            address = split_url(issuer)
+            if address is None or address.query or address.fragment:
+                raise ValueError(f"oauth_issuers names {issuer!r}, which is no address")
+            if address.scheme != "https" and not is_loopback(address.hostname or ""):
+                raise ValueError(f"oauth_issuers names {issuer!r}, which is not https")
+        if self.oidc_client_id and not self.oauth_issuers:
+            raise ValueError("oidc_client_id is set, and oauth_issuers names no provider")
+        if self.oidc_claim == "sub" and len(self.oauth_issuers) > 1:
+            raise ValueError("oidc_claim = 'sub' needs one provider: two may give the same id")
+        if self.oidc_create and not (self.oidc_domains or self.oidc_groups):
+            raise ValueError("oidc_create needs oidc_domains or oidc_groups; `*` is any")
+        return self

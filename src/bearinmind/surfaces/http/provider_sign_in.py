@@ -1,0 +1,135 @@
+"""The routes by which a browser signs in at an OpenID provider, and out of it.
+
+The browser is sent to the provider and comes back with a code. What it needs to use the code, it
+keeps in a cookie: a code that another browser began to ask for is of no use to it. In the end it
+has the same session as by a link or a key. It is sent to two places only: the provider and `/`.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from functools import partial
+from html import escape
+from http import HTTPStatus
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from bearinmind.accounts.openid import Attempt
+from bearinmind.accounts.sessions import hash_of
+from bearinmind.errors import MindError, NotAuthenticated
+from bearinmind.surfaces.failures import meaning_of
+from bearinmind.surfaces.http import cookies, responses
+from bearinmind.surfaces.http.auth import Service, base_url
+from bearinmind.surfaces.http.routes import ROOT
+
+_BEGIN, _CALLBACK, _END = "/signin", "/signin/callback", "/signin/end"
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Not signed in · Bear in Mind</title>
+<h1>You are not signed in</h1><p>{detail}.</p><p>{hint}</p><p><a href="/#/signin">Try again</a></p>
+</html>
+"""
+
+
+def add(app: FastAPI, service: Service) -> None:
+    """Give signing in at a provider its routes."""
+
+    async def door(_: Request) -> Response:
+        provider = service.people.door
+        return responses.noun_answer({"provider": provider.host if provider else None})
+
+    app.add_api_route(f"{ROOT}/session/provider", door, methods=["GET"], include_in_schema=False)
+    for path, answer in ((_BEGIN, _begin), (_CALLBACK, _come_back), (_END, _end)):
+        app.add_route(path, _endpoint(service, answer), methods=["GET"], include_in_schema=False)
+
+
+def _endpoint(
+    service: Service, answer: Callable[[Service, Request], Response]
+) -> Callable[[Request], object]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await service.pool.run(partial(answer, service, request))
+        except MindError as exc:
+            return _told(service, request, exc)
+
+    return endpoint
+
+
+def _begin(service: Service, request: Request) -> Response:
+    """Send the browser to the provider."""
+    attempt, address = service.people.begin(_back(service, request))
+    response = _sent_to(address)
+    kept = (attempt.state, attempt.nonce, attempt.verifier)
+    cookies.set_attempt(response, request, service.settings, kept)
+    return response
+
+
+def _come_back(service: Service, request: Request) -> Response:
+    """Open a session for a browser that comes back from the provider with a code."""
+    attempt, code = _attempt(service, request), request.query_params.get("code", "")
+    address = request.client.host if request.client else None
+    with service.authenticator.guarding(hash_of(code), address):
+        person = service.people.by_code(code, attempt, _back(service, request))
+    opened = service.sessions.open_by_provider(person)
+    request.state.caller = service.authenticator.of_session(opened.session)
+    if before := cookies.token_of(request):
+        service.sessions.end(before)
+    response = _sent_to("/")
+    settings = service.settings
+    cookies.set_cookie(response, request, settings, opened.token, opened.session.expires_at)
+    cookies.clear_attempt(response, request, settings)
+    return response
+
+
+def _attempt(service: Service, request: Request) -> Attempt:
+    """What this browser began, if the answer of the provider belongs to it."""
+    said, provider = request.query_params, service.people.door
+    kept = cookies.attempt_of(request, service.settings)
+    is_own = len(kept) == len(Attempt.__dataclass_fields__) and hmac.compare_digest(
+        kept[0].encode(), said.get("state", "").encode()
+    )
+    if provider is None or not is_own:
+        raise NotAuthenticated(
+            "this answer of a provider belongs to no sign-in that this browser has begun",
+            hint="Sign in again, in one window, within ten minutes.",
+        )
+    if said.get("iss", provider.issuer) != provider.issuer:  # RFC 9207
+        raise NotAuthenticated("this answer is one of another provider", hint="Sign in again.")
+    if "error" in said or "code" not in said:
+        error = "".join(c for c in said.get("error", "")[:40] if c.isalnum() or c == "_")
+        raise NotAuthenticated(
+            f"the provider {provider.host} did not let you in: {error or 'it sent no code'}",
+            hint="Sign in again; if that does not help, ask who looks after the provider.",
+        )
+    state, nonce, verifier = kept
+    return Attempt(state=state, nonce=nonce, verifier=verifier)
+
+
+def _end(service: Service, request: Request) -> Response:
+    """Send the browser to the provider to sign out there too; its session here has ended."""
+    provider = service.people.door
+    there = provider.address_to_sign_out(f"{base_url(service.settings, request)}/")
+    return _sent_to(there or "/")
+
+
+def _back(service: Service, request: Request) -> str:
+    """Where the provider sends the browser; it has to know this address."""
+    return base_url(service.settings, request) + _CALLBACK
+
+
+def _sent_to(address: str) -> Response:
+    return RedirectResponse(address, HTTPStatus.SEE_OTHER)
+
+
+def _told(service: Service, request: Request, error: MindError) -> Response:
+    """An error, for people as a page."""
+    response = service.problem(request, error)
+    if "text/html" in request.headers.get("Accept", ""):
+        problem = responses.problem_of(error, request.state.request_id)
+        text = _PAGE.format(detail=escape(problem.detail), hint=escape(problem.hint))
+        headers = {"Retry-After": response.headers.get("Retry-After", "1")}
+        response = HTMLResponse(text, meaning_of(error).status, headers)
+    cookies.clear_attempt(response, request, service.settings)
+    return response
