@@ -29,8 +29,6 @@ _ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
-    ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-)
 _REQUIRED = ["iss", "sub", "aud", "exp"]
 _LEEWAY = 30  # seconds that two clocks may differ
 _PATIENCE = 5.0  # seconds for an answer: somebody waits for it

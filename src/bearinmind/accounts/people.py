@@ -89,7 +89,7 @@ class People:
     @property
     def door(self) -> Provider | None:
         """The provider at which people sign in, if there is one."""
-        return next((each for each in self.providers if each.client_id), None)
+        return self.providers[0] if self.providers and self.providers[0].client_id else None
 
     def begin(self, redirect_uri: str) -> tuple[Attempt, str]:
         """A new attempt to sign in, and where the browser is sent for it."""
@@ -97,12 +97,13 @@ class People:
         digest = hashlib.sha256(verifier.encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
         attempt = Attempt(state=state, nonce=nonce, verifier=verifier)
-        provider = self._door()
-        return attempt, provider.address_to_sign_in(attempt, challenge, redirect_uri, self.scopes)
+        return attempt, self.providers[0].address_to_sign_in(
+            attempt, challenge, redirect_uri, self.scopes
+        )
 
     def by_code(self, code: str, attempt: Attempt, redirect_uri: str) -> Person:
         """Who signed in at the provider, which gave a code for it."""
-        claims = self._door().exchange(code, attempt, redirect_uri, self.rules.wanted)
+        claims = self.providers[0].exchange(code, attempt, redirect_uri, self.rules.wanted)
         return Person(self._known(claims), self.rules.most_access(claims))
 
     def by_token(self, token: str, audiences: Sequence[str]) -> Person:
@@ -123,11 +124,6 @@ class People:
     def takes(self, token: str) -> bool:
         """Whether a text may be a token of a provider, and not a key."""
         return bool(self.providers) and _TOKEN.fullmatch(token) is not None
-
-    def _door(self) -> Provider:
-        if self.door is None:
-            raise NotAuthenticated("this server has no provider at which to sign in")
-        return self.door
 
     def _provider_of(self, token: str) -> Provider:
         import jwt  # noqa: PLC0415  it takes long to import, and most servers have no provider

@@ -41,6 +41,8 @@ def add(app: FastAPI, service: Service) -> None:
         return responses.noun_answer({"provider": provider.host if provider else None})
 
     app.add_api_route(f"{ROOT}/session/provider", door, methods=["GET"], include_in_schema=False)
+    if service.people.door is None:
+        return
     for path, answer in ((_BEGIN, _begin), (_CALLBACK, _come_back), (_END, _end)):
         app.add_route(path, _endpoint(service, answer), methods=["GET"], include_in_schema=False)
 
@@ -85,12 +87,12 @@ def _come_back(service: Service, request: Request) -> Response:
 
 def _attempt(service: Service, request: Request) -> Attempt:
     """What this browser began, if the answer of the provider belongs to it."""
-    said, provider = request.query_params, service.people.door
+    said, provider = request.query_params, service.people.providers[0]
     kept = cookies.attempt_of(request, service.settings)
     is_own = len(kept) == len(Attempt.__dataclass_fields__) and hmac.compare_digest(
         kept[0].encode(), said.get("state", "").encode()
     )
-    if provider is None or not is_own:
+    if not is_own:
         raise NotAuthenticated(
             "this answer of a provider belongs to no sign-in that this browser has begun",
             hint="Sign in again, in one window, within ten minutes.",
@@ -109,9 +111,8 @@ def _attempt(service: Service, request: Request) -> Attempt:
 
 def _end(service: Service, request: Request) -> Response:
     """Send the browser to the provider to sign out there too; its session here has ended."""
-    provider = service.people.door
-    there = provider.address_to_sign_out(f"{base_url(service.settings, request)}/")
-    return _sent_to(there or "/")
+    back = f"{base_url(service.settings, request)}/"
+    return _sent_to(service.people.providers[0].address_to_sign_out(back) or "/")
 
 
 def _back(service: Service, request: Request) -> str:
