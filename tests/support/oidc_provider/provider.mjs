@@ -48,7 +48,7 @@ const build = (issuer) => {
     loadExistingGrant: async (ctx) => {
       const { client, account, params } = ctx.oidc;
       const grant = new ctx.oidc.provider.Grant({ clientId: client.clientId, accountId: account.accountId });
-      grant.addOIDCScope("openid email offline_access");
+      grant.addOIDCScope(`openid email offline_access ${SCOPES}`);
       if (params.resource) grant.addResourceScope(params.resource, SCOPES);
       await grant.save();
       return grant;
@@ -78,7 +78,7 @@ const server = createServer(async (request, response) => {
   } else if (request.url === "/sign") {
     response.end(JSON.stringify({ token: await sign((await told(request)).claims) }));
   } else if (request.url.startsWith("/interaction/")) {
-    const result = state.refuse ? { error: state.refuse } : { login: { accountId: state.account } };
+    const result = state.refuse ? { error: state.refuse } : { login: { accountId: state.account }, consent: {} };
     await provider.interactionFinished(request, response, result);
   } else {
     provider.callback()(request, response);
