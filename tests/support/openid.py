@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / ".cache/oidc-provider"
 NODE = ROOT / ".cache/inspector/node_modules/.bin/node"
-CLIENT, SECRET = "bearinmind", "a secret of this test: %&"  # noqa: S105  of nothing else
+CLIENT, SECRET = "bearinmind", "a secret of this test: %&"
 
 needs_provider = pytest.mark.skipif(
     not (PLACE / "made-from").exists() or not NODE.exists(),

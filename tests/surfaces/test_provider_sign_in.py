@@ -126,7 +126,7 @@ def test_a_person_signs_in_at_the_provider_and_has_the_session_of_everybody_else
     assert browser.delete(server.url + SESSION, headers=own).status_code == 200
     assert who(browser, server).status_code == 401
     actions = server.bearinmind.accounts.audit(everybody=True)
-    assert ["sign out", "sign in"] == [e.action for e in actions if e.action.startswith("sign")]
+    assert [e.action for e in actions if e.action.startswith("sign")] == ["sign out", "sign in"]
 
 
 def test_signing_out_at_the_provider_leads_back_here(
@@ -151,7 +151,7 @@ def test_a_disabled_user_is_out_at_once(browser: httpx.Client, server: Serving) 
 def test_what_the_id_token_does_not_say_is_asked_for(
     browser: httpx.Client, server: Serving, provider: OpenIdProvider
 ) -> None:
-    """The provider of these tests tells an address only to who asks for it, as the standard says."""
+    """The provider of these tests tells an address only to who asks, as the standard says."""
     assert sign_in(browser, server).status_code == 303
     provider.set(claims={}, idToken=ADA)
     assert sign_in(browser, server).status_code == 303
