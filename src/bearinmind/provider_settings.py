@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from bearinmind.models.outbound_http import is_loopback, split_url
+from bearinmind.models.outbound_http import is_safe
 from bearinmind.settings import SettingFields
 
 _Name = Annotated[str, Field(min_length=1, max_length=300)]
@@ -62,11 +62,8 @@ class ProviderFields(SettingFields):
     @model_validator(mode="after")
     def _providers_are_used_safely(self) -> Self:
         for issuer in self.oauth_issuers:
-            address = split_url(issuer)
-            if address is None or address.query or address.fragment:
-                raise ValueError(f"oauth_issuers names {issuer!r}, which is no address")
-            if address.scheme != "https" and not is_loopback(address.hostname or ""):
-                raise ValueError(f"oauth_issuers names {issuer!r}, which is not https")
+            if not is_safe(issuer) or not {"?", "#"}.isdisjoint(issuer):
+                raise ValueError(f"oauth_issuers names {issuer!r}, which is no https address")
         if self.oidc_client_id and not self.oauth_issuers:
             raise ValueError("oidc_client_id is set, and oauth_issuers names no provider")
         if self.oidc_claim == "sub" and len(self.oauth_issuers) > 1:

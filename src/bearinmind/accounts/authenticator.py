@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 
 from bearinmind.accounts.keys import Bearer, ended_at
 from bearinmind.accounts.limits import RateLimit, RecentSet
-from bearinmind.accounts.people import Person
 from bearinmind.errors import NotAllowed, NotAuthenticated, QuotaUsedUp, TooManyRequests
 from bearinmind.protocols import Accounts, BrowserSession
 from bearinmind.types import Access, Key, UserId
@@ -67,10 +66,10 @@ class Authenticator:
         Raises `NotAuthenticated` for a missing or invalid key, `TooManyRequests` when the key was
         used too often or the address has sent too many invalid keys.
         """
-        bearer = Bearer.read(_key_text(authorization))
+        bearer = Bearer.read(bearer_text(authorization))
         with self.guarding(bearer.hash if bearer else None, address):
             key = self._valid_key(self._accounts.key(bearer.id) if bearer else None, bearer)
-        self._count_request(key.id, key.per_minute)
+        self._count_request(f"the key {key.id}", key.per_minute)
         return Caller(user=key.user, access=key.access, key_id=key.id, per_day=key.per_day)
 
     def of_session(self, session: BrowserSession) -> Caller:
@@ -79,16 +78,16 @@ class Authenticator:
             user=session.user, access=session.access, session_ends_at=session.expires_at
         )
         if session.key_id is None:
-            self._count_request(session.user, None)
+            self._count_request(f"the user {session.user}", None)
             return caller
         key = self._valid_key(self._accounts.key(session.key_id))
-        self._count_request(key.id, key.per_minute)
+        self._count_request(f"the key {key.id}", key.per_minute)
         return replace(caller, key_id=key.id, per_day=key.per_day)
 
-    def of_person(self, person: Person) -> Caller:
+    def of_token(self, caller: Caller) -> Caller:
         """The caller of an access token, and count the request."""
-        self._count_request(person.user, None)
-        return Caller(user=person.user, access=person.access)
+        self._count_request(f"the user {caller.user}", None)
+        return caller
 
     @contextmanager
     def guarding(self, secret_hash: bytes | None, address: str | None) -> Iterator[None]:
@@ -160,7 +159,6 @@ class Authenticator:
             )
 
     def _count_request(self, client: str, own_limit: int | None) -> None:
-        """Count a request of a key by its id, or of somebody without a key by their name."""
         per_minute = own_limit or self._per_minute
         waiting = self._requests.take(client, per_minute) if per_minute else 0.0
         if waiting:
@@ -170,8 +168,8 @@ class Authenticator:
             )
 
 
-def _key_text(authorization: str | None) -> str:
-    """The key that an Authorization header carries."""
+def bearer_text(authorization: str | None) -> str:
+    """The key or the token that an Authorization header carries."""
     scheme, _, rest = (authorization or "").strip().partition(" ")
     if not scheme:
         raise NotAuthenticated("no key was sent")

@@ -10,17 +10,15 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from bearinmind.errors import NotAuthenticated, ProviderFailure
-from bearinmind.models.outbound_http import is_loopback, split_url
+import httpx
+import jwt
 
-if TYPE_CHECKING:  # both take long to import, and most servers have no provider
-    import httpx
-    import jwt
+from bearinmind.errors import NotAuthenticated, ProviderFailure
+from bearinmind.models.outbound_http import is_loopback, is_safe
 
 Claims = Mapping[str, Any]
 
@@ -33,15 +31,15 @@ _REQUIRED = ["iss", "sub", "aud", "exp"]
 _LEEWAY = 30  # seconds that two clocks may differ
 _PATIENCE = 5.0  # seconds for an answer: somebody waits for it
 _MOST_BYTES = 1_000_000  # of an answer
-_PAUSE = 2.0  # seconds after a failure in which the provider is not asked again
+_PAUSE = 10.0  # seconds after a failure in which the provider is not asked again
 _FRESH = 300.0  # seconds after which the keys are read again, so that a withdrawn one is not taken
 _STALE = 3_600.0  # seconds for which they are taken while the provider does not answer
 _RENEWED = 30.0  # seconds between two readings because of a key that is not known
 _AGAIN = "Sign in again."
+_GRANT = "Sign in again: a code is good once, and for a short time."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(NamedTuple):
     """What a browser keeps from the beginning of a sign-in to its end."""
 
     state: str
@@ -58,8 +56,8 @@ class Provider:
         self.client_id = ""  #: of this server; empty where nobody signs in
         self.client_secret = ""  #: empty for a public client
         self._ticks = ticks
-        self._published = _Cached(self._read_configuration, ticks, fresh=_STALE)
-        self._keys = _Cached(self._read_keys, ticks, fresh=_FRESH)
+        self._published = _Cached(self._read_configuration, ticks, _STALE)
+        self._keys = _Cached(self._read_keys, ticks, _FRESH)
         self._renewed_at = float("-inf")
 
     @property
@@ -72,16 +70,12 @@ class Provider:
         url = self._published().get(name)
         if url is None:
             return None
-        address = split_url(str(url))
-        plain = is_loopback(urlsplit(self.issuer).hostname or "")
-        if address is None or (address.scheme != "https" and not plain):
+        if not is_safe(str(url)):
             raise self._failure(f"publishes a {name} that is no https address")
         return str(url)
 
     def claims(self, token: str, audiences: Sequence[str]) -> Claims:
         """What a token says; raises `NotAuthenticated` unless it is good, and for one of these."""
-        import jwt  # noqa: PLC0415
-
         try:
             key = self._key_of(jwt.get_unverified_header(token))
             return jwt.decode(
@@ -94,9 +88,8 @@ class Provider:
                 options={"require": _REQUIRED},
             )
         except jwt.PyJWTError as exc:
-            raise NotAuthenticated(f"the token of {self.host} {_reason(exc)}", hint=_AGAIN) from exc
-
-    # ---- signing in ------------------------------------------------------------------------------
+            said = _REASONS.get(type(exc), "cannot be read")
+            raise NotAuthenticated(f"the token of {self.host} {said}", hint=_AGAIN) from exc
 
     def address_to_sign_in(
         self, attempt: Attempt, challenge: str, redirect_uri: str, scopes: Sequence[str]
@@ -126,7 +119,7 @@ class Provider:
         """Who signed in: the claims of the id token, and those wanted that are told elsewhere."""
         got = self._tokens_for(code, attempt, redirect_uri)
         found = dict(self.claims(str(got.get("id_token", "")), [self.client_id]))
-        if not hmac.compare_digest(str(found.get("nonce", "")), attempt.nonce):
+        if not hmac.compare_digest(str(found.get("nonce", "")).encode(), attempt.nonce.encode()):
             raise NotAuthenticated("the token belongs to another sign-in", hint=_AGAIN)
         if found.get("azp", self.client_id) != self.client_id:
             raise NotAuthenticated("the token is for another client", hint=_AGAIN)
@@ -154,8 +147,6 @@ class Provider:
             more = {"data": {**sent, "client_id": client_id, "client_secret": secret}}
         return self._ask("POST", self._needed("token_endpoint"), **more)
 
-    # ---- what it publishes -----------------------------------------------------------------------
-
     def _read_configuration(self) -> dict[str, Any]:
         url = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
         found = self._ask("GET", url)
@@ -164,8 +155,6 @@ class Provider:
         return found
 
     def _read_keys(self) -> jwt.PyJWKSet:
-        import jwt  # noqa: PLC0415
-
         found = self._ask("GET", self._needed("jwks_uri"))
         try:
             return jwt.PyJWKSet.from_dict(found)
@@ -174,12 +163,10 @@ class Provider:
 
     def _key_of(self, header: Mapping[str, Any]) -> jwt.PyJWK:
         """The key that a token names. One that is not known may be new: the keys are read again."""
-        import jwt  # noqa: PLC0415
-
         found = self._signing(header.get("kid"))
         if found is None and self._ticks() - self._renewed_at > _RENEWED:
             self._renewed_at = self._ticks()
-            self._keys.forget()
+            self._keys.is_doubted = True
             found = self._signing(header.get("kid"))
         if found is None:
             raise jwt.InvalidKeyError("is not signed by a key that the provider publishes")
@@ -196,12 +183,8 @@ class Provider:
             raise self._failure(f"publishes no {name}")
         return url
 
-    # ---- asking it -------------------------------------------------------------------------------
-
     def _ask(self, method: str, url: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401  as httpx
         """The JSON of an answer; what the provider refuses is told as `NotAuthenticated`."""
-        import httpx  # noqa: PLC0415
-
         try:
             with (
                 httpx.Client(
@@ -230,41 +213,41 @@ class Provider:
         return ProviderFailure(f"the provider {self.host} {problem}")
 
 
-_GRANT = "Sign in again: a code is good once, and for a short time."
-
-
-@dataclass
 class _Cached:
-    """What a provider publishes, read again after a while. One thread reads, the others wait."""
+    """What a provider publishes, read again after a while. One thread reads at a time."""
 
-    read: Callable[[], Any]
-    ticks: Callable[[], float]
-    fresh: float  #: seconds
-    _value: Any = None
-    _read_at: float = float("-inf")
-    _failed: tuple[float, ProviderFailure] | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, read: Callable[[], Any], ticks: Callable[[], float], fresh: float) -> None:
+        self._read, self._ticks, self._fresh = read, ticks, fresh
+        self._lock = threading.Lock()
+        self._value: Any = None
+        self._read_at = self._failed_at = float("-inf")
+        self._problem = ""
+        self.is_doubted = False  #: read again, though what was read stays in case that fails
 
     def __call__(self) -> Any:  # noqa: ANN401  whatever is read
-        with self._lock:
-            now = self.ticks()
-            if now - self._read_at < self.fresh:
-                return self._value
-            is_usable = self._value is not None and now - self._read_at < _STALE
-            if self._failed and now - self._failed[0] < _PAUSE and not is_usable:
-                raise ProviderFailure(self._failed[1].message)
-            try:
-                self._value, self._read_at = self.read(), now
-            except ProviderFailure as exc:
-                self._failed = (self.ticks(), exc)
-                if not is_usable:
-                    raise
-            return self._value
+        """It, as it was read last; raises `ProviderFailure` when that is too long ago."""
+        if not self._lock.acquire(blocking=self._value is None):
+            return self._value  # another thread reads it again
+        try:
+            return self._present()
+        finally:
+            self._lock.release()
 
-    def forget(self) -> None:
-        """Have it read again; what was read stays for the case that this fails."""
-        with self._lock:
-            self._read_at = max(self._read_at - self.fresh, self.ticks() - _STALE + 1)
+    def _present(self) -> Any:  # noqa: ANN401
+        now = self._ticks()
+        age, is_paused = now - self._read_at, now - self._failed_at < _PAUSE
+        if age < (_STALE if is_paused else 0 if self.is_doubted else self._fresh):
+            return self._value
+        if is_paused:
+            raise ProviderFailure(self._problem)
+        self.is_doubted = False
+        try:
+            self._value, self._read_at = self._read(), now
+        except ProviderFailure as exc:
+            self._failed_at, self._problem = self._ticks(), exc.message
+            if age >= _STALE:
+                raise
+        return self._value
 
 
 def _content(response: httpx.Response) -> bytes:
@@ -280,18 +263,14 @@ def _with_query(url: str, fields: Mapping[str, str]) -> str:
     return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(fields)}"
 
 
-def _reason(error: jwt.PyJWTError) -> str:
-    """What is wrong with a token, without anything of it."""
-    import jwt  # noqa: PLC0415
-
-    reasons: tuple[tuple[type[jwt.PyJWTError], str], ...] = (
-        (jwt.ExpiredSignatureError, "has expired"),
-        (jwt.ImmatureSignatureError, "is not good yet"),
-        (jwt.InvalidAudienceError, "is for another server"),
-        (jwt.InvalidIssuerError, "was made by another provider"),
-        (jwt.MissingRequiredClaimError, "lacks a claim that it needs"),
-        (jwt.InvalidAlgorithmError, "is signed in a way that is not taken"),
-        (jwt.InvalidKeyError, "is not signed by a key that the provider publishes"),
-        (jwt.InvalidSignatureError, "is not signed by the provider"),
-    )
-    return next((said for kind, said in reasons if isinstance(error, kind)), "cannot be read")
+#: What is wrong with a token, without anything of it.
+_REASONS: Mapping[type[jwt.PyJWTError], str] = {
+    jwt.ExpiredSignatureError: "has expired",
+    jwt.ImmatureSignatureError: "is not good yet",
+    jwt.InvalidAudienceError: "is for another server",
+    jwt.InvalidIssuerError: "was made by another provider",
+    jwt.MissingRequiredClaimError: "lacks a claim that it needs",
+    jwt.InvalidAlgorithmError: "is signed in a way that is not taken",
+    jwt.InvalidKeyError: "is not signed by a key that the provider publishes",
+    jwt.InvalidSignatureError: "is not signed by the provider",
+}

@@ -8,8 +8,11 @@ import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+import jwt
+
+from bearinmind.accounts.authenticator import Caller
 from bearinmind.accounts.openid import Attempt, Claims, Provider
 from bearinmind.errors import NotAllowed, NotAuthenticated, UserExists
 from bearinmind.protocols import User
@@ -19,13 +22,6 @@ _ANY = "*"
 _EMAIL = re.compile(r"[!-?A-~]{1,64}@([A-Za-z0-9.-]{1,253})")  # ASCII: no two look alike
 _TOKEN = re.compile(r"[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}", re.ASCII)  # a signed JWT
 _ASK = "Ask an administrator of this server."
-
-
-class Person(NamedTuple):
-    """Somebody whom a provider vouches for, as a user of this store."""
-
-    user: UserId
-    access: Access
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +34,14 @@ class Rules:
     groups: Sequence[str]
     groups_claim: str
     create: bool
-    access: Access
+    access: str
     admin_groups: Sequence[str]
 
     @property
     def wanted(self) -> tuple[str, ...]:
         """The claims by which somebody is judged."""
-        needs_email = self.claim == "email" or self.domains
-        needs_groups = self.groups or self.admin_groups
-        named = ("email",) if needs_email else (), (self.groups_claim,) if needs_groups else ()
-        return named[0] + named[1]
+        email = ["email"] if self.claim == "email" or self.domains else []
+        return (*email, *([self.groups_claim] if self.groups or self.admin_groups else []))
 
     def name_of(self, claims: Claims) -> str:
         """The name of the user that claims tell of; raises `NotAllowed` when none may come in."""
@@ -69,7 +63,7 @@ class Rules:
 
     def most_access(self, claims: Claims) -> Access:
         """The access that somebody may have at most."""
-        return Access.ADMIN if self._is_in(self.admin_groups, claims) else self.access
+        return Access.ADMIN if self._is_in(self.admin_groups, claims) else Access(self.access)
 
     def _is_in(self, groups: Sequence[str], claims: Claims) -> bool:
         said = claims.get(self.groups_claim)
@@ -93,20 +87,19 @@ class People:
 
     def begin(self, redirect_uri: str) -> tuple[Attempt, str]:
         """A new attempt to sign in, and where the browser is sent for it."""
-        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        digest = hashlib.sha256(verifier.encode()).digest()
+        attempt = Attempt(*(secrets.token_urlsafe(32) for _ in Attempt._fields))
+        digest = hashlib.sha256(attempt.verifier.encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-        attempt = Attempt(state=state, nonce=nonce, verifier=verifier)
         return attempt, self.providers[0].address_to_sign_in(
             attempt, challenge, redirect_uri, self.scopes
         )
 
-    def by_code(self, code: str, attempt: Attempt, redirect_uri: str) -> Person:
+    def by_code(self, code: str, attempt: Attempt, redirect_uri: str) -> Caller:
         """Who signed in at the provider, which gave a code for it."""
         claims = self.providers[0].exchange(code, attempt, redirect_uri, self.rules.wanted)
-        return Person(self._known(claims), self.rules.most_access(claims))
+        return Caller(user=self._known(claims), access=self.rules.most_access(claims))
 
-    def by_token(self, token: str, audiences: Sequence[str]) -> Person:
+    def by_token(self, token: str, audiences: Sequence[str]) -> Caller:
         """Who has an access token for this server, with what its scopes permit."""
         claims = self._provider_of(token).claims(token, audiences)
         scopes = _scopes(claims)
@@ -119,15 +112,14 @@ class People:
             refused.needs = Access.READ
             raise refused
         most = self.rules.most_access(claims)
-        return Person(self._known(claims), asked[-1] if most.includes(asked[-1]) else most)
+        access = asked[-1] if most.includes(asked[-1]) else most
+        return Caller(user=self._known(claims), access=access)
 
     def takes(self, token: str) -> bool:
         """Whether a text may be a token of a provider, and not a key."""
         return bool(self.providers) and _TOKEN.fullmatch(token) is not None
 
     def _provider_of(self, token: str) -> Provider:
-        import jwt  # noqa: PLC0415  it takes long to import, and most servers have no provider
-
         try:
             said: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
         except jwt.PyJWTError as exc:

@@ -184,16 +184,7 @@ class Accounts:
         from bearinmind.accounts.people import People, Rules  # noqa: PLC0415 (likewise)
 
         known, secret = self.settings, self.settings.oidc_client_secret
-        rules = Rules(
-            claim=known.oidc_claim,
-            users=known.oidc_users,
-            domains=known.oidc_domains,
-            groups=known.oidc_groups,
-            groups_claim=known.oidc_groups_claim,
-            create=known.oidc_create,
-            access=Access(known.oidc_access),
-            admin_groups=known.oidc_admin_groups,
-        )
+        rules = Rules(**{name: getattr(known, f"oidc_{name}") for name in Rules.__slots__})
         providers = [*map(Provider, known.oauth_issuers)]
         if providers and known.oidc_client_id:
             providers[0].client_id = known.oidc_client_id

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from bearinmind.accounts.authenticator import Authenticator, Caller
+from bearinmind.accounts.authenticator import Authenticator, Caller, bearer_text
 from bearinmind.accounts.people import People
 from bearinmind.accounts.sessions import Sessions, hash_of
 from bearinmind.app import Mind
@@ -105,11 +105,11 @@ class Service:
             cookies.require_own_page(request, self.settings)
             with self.authenticator.guarding(hash_of(token), address):
                 return self.authenticator.of_session(self.sessions.find(token))
-        access_token = (authorization or "").partition(" ")[2].strip()
-        if self.people.takes(access_token):
-            with self.authenticator.guarding(hash_of(access_token), address):
-                person = self.people.by_token(access_token, _audiences(self.settings, request))
-            return self.authenticator.of_person(person)
+        text = bearer_text(authorization)
+        if self.people.takes(text):
+            with self.authenticator.guarding(hash_of(text), address):
+                caller = self.people.by_token(text, _audiences(self.settings, request))
+            return self.authenticator.of_token(caller)
         return self.authenticator.identify(authorization, address=address)
 
     def admit(self, request: HTTPConnection, access: Access) -> Mind:

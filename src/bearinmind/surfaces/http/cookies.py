@@ -38,30 +38,23 @@ def set_cookie(
 ) -> None:
     """Have the browser that asked keep a token where no script can read it."""
     secure = _is_secure(request, settings)
+    name = _SECURE if secure else _plain_name(request)
     response.set_cookie(
-        _SECURE if secure else _plain_name(request),
-        token,
-        expires=ends,
-        path="/",
-        secure=secure,
-        httponly=True,
-        samesite="strict",
+        name, token, expires=ends, path="/", secure=secure, httponly=True, samesite="strict"
     )
 
 
 def set_attempt(
-    response: Response, request: HTTPConnection, settings: Settings, attempt: Sequence[str]
+    response: Response, request: HTTPConnection, settings: Settings, attempt: Sequence[str] = ()
 ) -> None:
-    """Have the browser keep what it began at a provider, until it is sent back from there."""
+    """Have the browser keep what it began at a provider, or forget it.
+
+    A strict cookie would be kept back when the provider sends the browser here.
+    """
     secure = _is_secure(request, settings)
+    name, life = _attempt_name(request, secure=secure), _ATTEMPT_SECONDS if attempt else 0
     response.set_cookie(
-        _attempt_name(request, secure=secure),
-        ".".join(attempt),
-        max_age=_ATTEMPT_SECONDS,
-        path="/",
-        secure=secure,
-        httponly=True,
-        samesite="lax",  # strict would keep it back from a browser that a provider sends here
+        name, ".".join(attempt), life, path="/", secure=secure, httponly=True, samesite="lax"
     )
 
 
@@ -69,13 +62,6 @@ def attempt_of(request: HTTPConnection, settings: Settings) -> list[str]:
     """What a browser keeps of a sign-in that it began."""
     name = _attempt_name(request, secure=_is_secure(request, settings))
     return request.cookies.get(name, "").split(".")
-
-
-def clear_attempt(response: Response, request: HTTPConnection, settings: Settings) -> None:
-    """Have the browser forget a sign-in that has ended."""
-    secure = _is_secure(request, settings)
-    name = _attempt_name(request, secure=secure)
-    response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def clear_cookies(response: Response, request: HTTPConnection) -> None:

@@ -20,7 +20,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from bearinmind.accounts.openid import Attempt
 from bearinmind.accounts.sessions import hash_of
 from bearinmind.errors import MindError, NotAuthenticated
-from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http import cookies, responses
 from bearinmind.surfaces.http.auth import Service, base_url
 from bearinmind.surfaces.http.routes import ROOT
@@ -36,6 +35,14 @@ _PAGE = """<!doctype html>
 def add(app: FastAPI, service: Service) -> None:
     """Give signing in at a provider its routes."""
 
+    async def answered(
+        answer: Callable[[Service, Request], Response], request: Request
+    ) -> Response:
+        try:
+            return await service.pool.run(partial(answer, service, request))
+        except MindError as exc:
+            return _told(service, request, exc)
+
     async def door(_: Request) -> Response:
         provider = service.people.door
         return responses.noun_answer({"provider": provider.host if provider else None})
@@ -44,27 +51,14 @@ def add(app: FastAPI, service: Service) -> None:
     if service.people.door is None:
         return
     for path, answer in ((_BEGIN, _begin), (_CALLBACK, _come_back), (_END, _end)):
-        app.add_route(path, _endpoint(service, answer), methods=["GET"], include_in_schema=False)
-
-
-def _endpoint(
-    service: Service, answer: Callable[[Service, Request], Response]
-) -> Callable[[Request], object]:
-    async def endpoint(request: Request) -> Response:
-        try:
-            return await service.pool.run(partial(answer, service, request))
-        except MindError as exc:
-            return _told(service, request, exc)
-
-    return endpoint
+        app.add_route(path, partial(answered, answer), methods=["GET"], include_in_schema=False)
 
 
 def _begin(service: Service, request: Request) -> Response:
     """Send the browser to the provider."""
     attempt, address = service.people.begin(_back(service, request))
     response = _sent_to(address)
-    kept = (attempt.state, attempt.nonce, attempt.verifier)
-    cookies.set_attempt(response, request, service.settings, kept)
+    cookies.set_attempt(response, request, service.settings, attempt)
     return response
 
 
@@ -73,15 +67,15 @@ def _come_back(service: Service, request: Request) -> Response:
     attempt, code = _attempt(service, request), request.query_params.get("code", "")
     address = request.client.host if request.client else None
     with service.authenticator.guarding(hash_of(code), address):
-        person = service.people.by_code(code, attempt, _back(service, request))
-    opened = service.sessions.open_by_provider(person)
+        caller = service.people.by_code(code, attempt, _back(service, request))
+    opened = service.sessions.open_for(caller, "by a provider")
     request.state.caller = service.authenticator.of_session(opened.session)
     if before := cookies.token_of(request):
         service.sessions.end(before)
     response = _sent_to("/")
     settings = service.settings
     cookies.set_cookie(response, request, settings, opened.token, opened.session.expires_at)
-    cookies.clear_attempt(response, request, settings)
+    cookies.set_attempt(response, request, settings)
     return response
 
 
@@ -89,7 +83,7 @@ def _attempt(service: Service, request: Request) -> Attempt:
     """What this browser began, if the answer of the provider belongs to it."""
     said, provider = request.query_params, service.people.providers[0]
     kept = cookies.attempt_of(request, service.settings)
-    is_own = len(kept) == len(Attempt.__dataclass_fields__) and hmac.compare_digest(
+    is_own = len(kept) == len(Attempt._fields) and hmac.compare_digest(
         kept[0].encode(), said.get("state", "").encode()
     )
     if not is_own:
@@ -105,8 +99,7 @@ def _attempt(service: Service, request: Request) -> Attempt:
             f"the provider {provider.host} did not let you in: {error or 'it sent no code'}",
             hint="Sign in again; if that does not help, ask who looks after the provider.",
         )
-    state, nonce, verifier = kept
-    return Attempt(state=state, nonce=nonce, verifier=verifier)
+    return Attempt(*kept)
 
 
 def _end(service: Service, request: Request) -> Response:
@@ -130,7 +123,8 @@ def _told(service: Service, request: Request, error: MindError) -> Response:
     if "text/html" in request.headers.get("Accept", ""):
         problem = responses.problem_of(error, request.state.request_id)
         text = _PAGE.format(detail=escape(problem.detail), hint=escape(problem.hint))
-        headers = {"Retry-After": response.headers.get("Retry-After", "1")}
-        response = HTMLResponse(text, meaning_of(error).status, headers)
-    cookies.clear_attempt(response, request, service.settings)
+        wait = response.headers.get("Retry-After")
+        headers = {"Retry-After": wait} if wait else None
+        response = HTMLResponse(text, response.status_code, headers)
+    cookies.set_attempt(response, request, service.settings)
     return response

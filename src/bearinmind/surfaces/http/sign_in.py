@@ -102,7 +102,7 @@ def _sign_in(service: Service, request: Request, content: bytes) -> Response:
 
 def _opened(service: Service, request: Request, content: bytes) -> NewSession:
     if "Authorization" in request.headers:
-        return service.sessions.open_by_key(service.identify(request))
+        return service.sessions.open_for(service.identify(request), "by a key")
     link = _link_in(request, content)
     address = request.client.host if request.client else None
     with service.authenticator.guarding(hash_of(link), address):
