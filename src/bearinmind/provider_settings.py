@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, StringConstraints, model_validator
 
 from bearinmind.models.outbound_http import is_safe
 from bearinmind.settings import SettingFields
@@ -17,12 +17,10 @@ class ProviderFields(SettingFields):
 
     oauth_issuers: tuple[_Name, ...] = Field(
         default=(),
-        description="Addresses of the OpenID providers whose access tokens the server takes; at "
-        "the first of them people sign in.",
+        description="OpenID providers whose tokens the server takes; people sign in at the first.",
     )
     oidc_client_id: _Name | None = Field(
-        default=None,
-        description="The name of this server at that provider; with it people can sign in there.",
+        default=None, description="What the server is called there; without, nobody signs in."
     )
     oidc_client_secret: SecretStr | None = Field(
         default=None, description="Its secret there, if it has one; never shown."
@@ -32,13 +30,13 @@ class ProviderFields(SettingFields):
     )
     oidc_claim: Literal["email", "sub"] = Field(
         default="email",
-        description="What names the user: an address that the provider has verified, or its own "
-        "id of the person.",
+        description="What names the user: a verified address, or the id at the provider.",
     )
     oidc_users: dict[str, _Name] = Field(
-        default_factory=dict, description="By that claim: the user, where the names differ."
+        default_factory=dict,
+        description="By that claim, in lower case: the user, where they differ.",
     )
-    oidc_domains: tuple[_Name, ...] = Field(
+    oidc_domains: tuple[Annotated[_Name, StringConstraints(to_lower=True)], ...] = Field(
         default=(), description="Domains whose addresses alone are let in; none: any."
     )
     oidc_groups: tuple[_Name, ...] = Field(
@@ -49,8 +47,7 @@ class ProviderFields(SettingFields):
     )
     oidc_create: bool = Field(
         default=False,
-        description="Add who is let in and not known yet as a user; needs `oidc_domains` or "
-        "`oidc_groups`, of which `*` is any.",
+        description="Add who is new as a user; needs `oidc_domains` or `oidc_groups`, or `*`.",
     )
     oidc_access: Literal["read", "write"] = Field(
         default="write", description="Most access of who is let in by a provider."

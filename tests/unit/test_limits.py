@@ -92,7 +92,7 @@ def test_memory_is_bounded_and_who_is_forgotten_here_is_known_to_the_store(
     limit = RateLimit(store, "requests", clock=clock, most=100)
     for number in range(198):
         limit.take(str(number), 1)
-    assert len(limit) == 100
+    assert len(limit._portions) == 100
     assert limit.take("0", 1) > 0
 
 

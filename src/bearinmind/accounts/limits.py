@@ -14,8 +14,7 @@ from bearinmind.protocols import Accounts
 _MOST = 20_000  # clients that are remembered: some megabytes
 _PORTION = timedelta(seconds=1)  # for which a process takes actions from the store at once
 _PORTIONS = 60  # in a minute
-_LONGEST = timedelta(minutes=1)  # that anybody waits
-_TIDY = timedelta(minutes=1)  # between two removals of clients who have rested
+_MINUTE = timedelta(minutes=1)  # nobody waits longer; so often clients who rested are forgotten
 
 
 class _Portion(NamedTuple):
@@ -45,9 +44,6 @@ class RateLimit:
         self._portions: OrderedDict[str, _Portion] = OrderedDict()
         self._tidied_at = clock()
 
-    def __len__(self) -> int:
-        return len(self._portions)
-
     def take(self, client: str, per_minute: int) -> float:
         """Count an action and return 0; past the limit, count nothing and return the wait."""
         now = self._clock()
@@ -71,7 +67,7 @@ class RateLimit:
         """The wait as far as this process knows it; None when the store has to say."""
         with self._lock:
             left, until = self._portions.get(client, _Portion(0, now))
-            if not now < until <= now + _LONGEST:  # it is over, or the clock was set back
+            if not now < until <= now + _MINUTE:  # it is over, or the clock was set back
                 return None
             if left:
                 self._portions[client] = _Portion(left - take, until if left > take else now)
@@ -90,10 +86,8 @@ class RateLimit:
             self._portions.move_to_end(client)
             while len(self._portions) > self._most:
                 self._portions.popitem(last=False)
-            is_untidy = now - self._tidied_at > _TIDY
-            if is_untidy:
-                self._tidied_at = now
-        if is_untidy:
+        if now - self._tidied_at > _MINUTE:
+            self._tidied_at = now
             self._accounts.forget_allowances(now)
         return 0.0 if left else waiting
 

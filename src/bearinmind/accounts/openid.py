@@ -65,14 +65,12 @@ class Provider:
         """By which people know it."""
         return urlsplit(self.issuer).netloc
 
-    def endpoint(self, name: str) -> str | None:
-        """An address that the provider publishes, such as its `userinfo_endpoint`."""
-        url = self._published().get(name)
-        if url is None:
-            return None
-        if not is_safe(str(url)):
-            raise self._failure(f"publishes a {name} that is no https address")
-        return str(url)
+    def endpoint(self, name: str) -> str:
+        """An address that the provider publishes, such as its `token_endpoint`."""
+        url = str(self._published().get(name, ""))
+        if not is_safe(url):
+            raise self._failure(f"publishes no {name}, or one that is no https address")
+        return url
 
     def claims(self, token: str, audiences: Sequence[str]) -> Claims:
         """What a token says; raises `NotAuthenticated` unless it is good, and for one of these."""
@@ -105,13 +103,12 @@ class Provider:
             "code_challenge": challenge,
             "code_challenge_method": "S256",
         }
-        return _with_query(self._needed("authorization_endpoint"), asked)
+        return _with_query(self.endpoint("authorization_endpoint"), asked)
 
-    def address_to_sign_out(self, then: str) -> str | None:
-        """Where a browser is sent to sign out of the provider too; None when it has no such."""
-        url = self.endpoint("end_session_endpoint")
+    def address_to_sign_out(self, then: str) -> str:
+        """Where a browser is sent to sign out of the provider too."""
         asked = {"client_id": self.client_id, "post_logout_redirect_uri": then}
-        return None if url is None else _with_query(url, asked)
+        return _with_query(self.endpoint("end_session_endpoint"), asked)
 
     def exchange(
         self, code: str, attempt: Attempt, redirect_uri: str, wanted: Sequence[str]
@@ -123,9 +120,9 @@ class Provider:
             raise NotAuthenticated("the token belongs to another sign-in", hint=_AGAIN)
         if found.get("azp", self.client_id) != self.client_id:
             raise NotAuthenticated("the token is for another client", hint=_AGAIN)
-        url = self.endpoint("userinfo_endpoint")
-        if url and "access_token" in got and not {*wanted} <= {*found}:
-            told = self._ask("GET", url, headers={"Authorization": f"Bearer {got['access_token']}"})
+        if "userinfo_endpoint" in self._published() and not {*wanted} <= {*found}:
+            bearer = {"Authorization": f"Bearer {got.get('access_token', '')}"}
+            told = self._ask("GET", self.endpoint("userinfo_endpoint"), headers=bearer)
             if told.get("sub") == found["sub"]:
                 found = {**told, **found}
         return found
@@ -145,7 +142,7 @@ class Provider:
             more = {"data": sent, "auth": (quote(client_id, safe=""), quote(secret, safe=""))}
         else:
             more = {"data": {**sent, "client_id": client_id, "client_secret": secret}}
-        return self._ask("POST", self._needed("token_endpoint"), **more)
+        return self._ask("POST", self.endpoint("token_endpoint"), **more)
 
     def _read_configuration(self) -> dict[str, Any]:
         url = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
@@ -155,10 +152,10 @@ class Provider:
         return found
 
     def _read_keys(self) -> jwt.PyJWKSet:
-        found = self._ask("GET", self._needed("jwks_uri"))
+        found = self._ask("GET", self.endpoint("jwks_uri"))
         try:
             return jwt.PyJWKSet.from_dict(found)
-        except jwt.PyJWTError as exc:
+        except (jwt.PyJWTError, AttributeError, TypeError, ValueError) as exc:
             raise self._failure("publishes no keys that can be used") from exc
 
     def _key_of(self, header: Mapping[str, Any]) -> jwt.PyJWK:
@@ -169,7 +166,7 @@ class Provider:
             self._keys.is_doubted = True
             found = self._signing(header.get("kid"))
         if found is None:
-            raise jwt.InvalidKeyError("is not signed by a key that the provider publishes")
+            raise jwt.InvalidKeyError
         return found
 
     def _signing(self, kid: str | None) -> jwt.PyJWK | None:
@@ -177,21 +174,11 @@ class Provider:
         named = [key for key in keys if key.key_id == kid] if kid else keys
         return named[0] if len(named) == 1 else None
 
-    def _needed(self, name: str) -> str:
-        url = self.endpoint(name)
-        if url is None:
-            raise self._failure(f"publishes no {name}")
-        return url
-
     def _ask(self, method: str, url: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401  as httpx
         """The JSON of an answer; what the provider refuses is told as `NotAuthenticated`."""
         try:
-            with (
-                httpx.Client(
-                    timeout=_PATIENCE, trust_env=not is_loopback(urlsplit(url).hostname or "")
-                ) as client,
-                client.stream(method, url, **more) as response,
-            ):
+            trust = not is_loopback(urlsplit(url).hostname or "")  # no proxy on this machine
+            with httpx.stream(method, url, timeout=_PATIENCE, trust_env=trust, **more) as response:
                 content = _content(response)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             raise self._failure(f"does not answer: {type(exc).__name__}") from exc
@@ -226,15 +213,12 @@ class _Cached:
 
     def __call__(self) -> Any:  # noqa: ANN401  whatever is read
         """It, as it was read last; raises `ProviderFailure` when that is too long ago."""
-        if not self._lock.acquire(blocking=self._value is None):
+        if self._value is not None and self._lock.locked():
             return self._value  # another thread reads it again
-        try:
-            return self._present()
-        finally:
-            self._lock.release()
+        with self._lock:
+            return self._present(self._ticks())
 
-    def _present(self) -> Any:  # noqa: ANN401
-        now = self._ticks()
+    def _present(self, now: float) -> Any:  # noqa: ANN401
         age, is_paused = now - self._read_at, now - self._failed_at < _PAUSE
         if age < (_STALE if is_paused else 0 if self.is_doubted else self._fresh):
             return self._value

@@ -47,7 +47,7 @@ class Rules:
         """The name of the user that claims tell of; raises `NotAllowed` when none may come in."""
         email = _verified_email(claims)
         domain = email.rpartition("@")[2]
-        if self.domains and _ANY not in self.domains and domain not in _lowered(self.domains):
+        if self.domains and _ANY not in self.domains and domain not in self.domains:
             whose = f"an address of {domain}" if domain else "no verified address"
             raise NotAllowed(f"you have {whose}, which is not let in here", hint=_ASK)
         if self.groups and _ANY not in self.groups and not self._is_in(self.groups, claims):
@@ -56,8 +56,7 @@ class Rules:
         if not name:
             raise NotAllowed(
                 "the provider tells no email address that it has verified",
-                hint="Have it put `email` and `email_verified` into its tokens, or set "
-                "`oidc_claim` to sub.",
+                hint="Have it send `email` and `email_verified`, or set `oidc_claim` to sub.",
             )
         return self.users.get(name, name)
 
@@ -67,7 +66,7 @@ class Rules:
 
     def _is_in(self, groups: Sequence[str], claims: Claims) -> bool:
         said = claims.get(self.groups_claim)
-        return not {*groups}.isdisjoint(said if isinstance(said, list) else [said])
+        return any(group in (said if isinstance(said, list) else [said]) for group in groups)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +101,8 @@ class People:
     def by_token(self, token: str, audiences: Sequence[str]) -> Caller:
         """Who has an access token for this server, with what its scopes permit."""
         claims = self._provider_of(token).claims(token, audiences)
-        scopes = _scopes(claims)
+        said = claims.get("scope", claims.get("scp", ""))  # some send the latter, also as a list
+        scopes = said if isinstance(said, list) else str(said).split()
         asked = [access for access in Access if access in scopes]
         if not asked:
             refused = NotAllowed(
@@ -124,10 +124,10 @@ class People:
             said: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
         except jwt.PyJWTError as exc:
             raise NotAuthenticated("the token cannot be read") from exc
-        for provider in self.providers:
-            if provider.issuer == said.get("iss"):
-                return provider
-        raise NotAuthenticated("the token was made by a provider that is not known here")
+        found = [each for each in self.providers if each.issuer == said.get("iss")]
+        if not found:
+            raise NotAuthenticated("the token was made by a provider that is not known here")
+        return found[0]
 
     def _known(self, claims: Claims) -> UserId:
         """The user that claims tell of, whom the rules may permit to be added."""
@@ -148,13 +148,3 @@ def _verified_email(claims: Claims) -> str:
     email = str(claims.get("email", ""))
     is_verified = claims.get("email_verified") in (True, "true")
     return email.lower() if is_verified and _EMAIL.fullmatch(email) else ""
-
-
-def _lowered(names: Sequence[str]) -> set[str]:
-    return {name.lower() for name in names}
-
-
-def _scopes(claims: Claims) -> set[str]:
-    """The scopes of an access token: `scope` is a text; `scp`, which some send, may be a list."""
-    said = claims.get("scope", claims.get("scp", ""))
-    return {*map(str, said)} if isinstance(said, list) else {*str(said).split()}

@@ -13,9 +13,11 @@ pytestmark = needs_provider
 
 HAS = "return document.querySelector('main')?.innerText.includes(arguments[0])"
 FOLLOW = """
-const link = [...document.querySelectorAll('a')].find((each) => each.innerText.includes(arguments[0]));
-link?.click();
-return Boolean(link);
+const [text] = arguments;
+const all = [...document.querySelectorAll('a, button')];
+const found = all.find((each) => each.innerText.includes(text));
+found?.click();
+return Boolean(found);
 """
 
 
@@ -37,14 +39,13 @@ def test_a_browser_signs_in_at_the_provider_and_out_again(tab: Browser, tmp_path
 
             tab.run("location.hash = '#/signin'")
             tab.wait(HAS, "You are signed in")
-            tab.run(
-                "[...document.querySelectorAll('button')].find((each) => each.innerText === 'Sign out').click()"
-            )
+            tab.wait(FOLLOW, "Sign out")
             tab.wait(HAS, "These memories are private")
 
             provider.set(claims=claims | {"email": "eve@evil.example"})
             tab.wait(FOLLOW, "Sign in with")
-            told = "return document.body.innerText.includes('not let in here') && document.body.innerText"
-            assert "You are not signed in" in tab.wait(told)
+            said = "return document.body.innerText.includes(arguments[0])"
+            tab.wait(said, "which is not let in here")
+            tab.wait(said, "You are not signed in")
             assert tab.wait(FOLLOW, "Try again")
             tab.wait(HAS, "These memories are private")

@@ -68,6 +68,7 @@ class Service:
             queue=settings.server_queue,
             seconds=settings.request_seconds,
         )
+        local = is_loopback(settings.server_host)
         streams = Pool("bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None)
         return cls(
             mind=mind,
@@ -80,11 +81,7 @@ class Service:
             metrics=Metrics(pool, streams, mind.work.status),
             traffic=TrafficCounter(mind.server.count, mind.server.clock),
             may_be_open=settings.auth == "off"
-            or (
-                settings.auth == "auto"
-                and is_loopback(settings.server_host)
-                and not settings.oauth_issuers
-            ),
+            or (settings.auth == "auto" and local and not settings.oauth_issuers),
         )
 
     @property
@@ -130,11 +127,9 @@ class Service:
 
     def problem(self, request: HTTPConnection, error: MindError) -> Response:
         """The answer that tells an error."""
-        needs = error.needs if isinstance(error, NotAllowed) else None
+        headers, needs = {}, error.needs if isinstance(error, NotAllowed) else None
         if isinstance(error, NotAuthenticated) or (needs and self.people.providers):
             headers = {"WWW-Authenticate": challenge(self.settings, request, needs)}
-        else:
-            headers = {}
         return responses.problem(error, request.state.request_id, headers)
 
     def close(self) -> None:
@@ -208,8 +203,7 @@ def challenge(settings: Settings, request: HTTPConnection, needs: str | None) ->
         error = f'error="insufficient_scope", scope="{needs}", '
     else:
         error = 'error="invalid_token", ' if "Authorization" in request.headers else ""
-    place = METADATA + (MCP if request.url.path == MCP else "")
-    url = base_url(settings, request) + place
+    url = base_url(settings, request) + METADATA + (MCP if request.url.path == MCP else "")
     return f'Bearer realm="bearinmind", {error}resource_metadata="{url}"'
 
 

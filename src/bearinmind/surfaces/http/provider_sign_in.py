@@ -56,8 +56,8 @@ def add(app: FastAPI, service: Service) -> None:
 
 def _begin(service: Service, request: Request) -> Response:
     """Send the browser to the provider."""
-    attempt, address = service.people.begin(_back(service, request))
-    response = _sent_to(address)
+    attempt, address = service.people.begin(base_url(service.settings, request) + _CALLBACK)
+    response = RedirectResponse(address, HTTPStatus.SEE_OTHER)
     cookies.set_attempt(response, request, service.settings, attempt)
     return response
 
@@ -67,12 +67,14 @@ def _come_back(service: Service, request: Request) -> Response:
     attempt, code = _attempt(service, request), request.query_params.get("code", "")
     address = request.client.host if request.client else None
     with service.authenticator.guarding(hash_of(code), address):
-        caller = service.people.by_code(code, attempt, _back(service, request))
+        caller = service.people.by_code(
+            code, attempt, base_url(service.settings, request) + _CALLBACK
+        )
     opened = service.sessions.open_for(caller, "by a provider")
     request.state.caller = service.authenticator.of_session(opened.session)
     if before := cookies.token_of(request):
         service.sessions.end(before)
-    response = _sent_to("/")
+    response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
     settings = service.settings
     cookies.set_cookie(response, request, settings, opened.token, opened.session.expires_at)
     cookies.set_attempt(response, request, settings)
@@ -95,26 +97,16 @@ def _attempt(service: Service, request: Request) -> Attempt:
         raise NotAuthenticated("this answer is one of another provider", hint="Sign in again.")
     if "error" in said or "code" not in said:
         error = "".join(c for c in said.get("error", "")[:40] if c.isalnum() or c == "_")
-        raise NotAuthenticated(
-            f"the provider {provider.host} did not let you in: {error or 'it sent no code'}",
-            hint="Sign in again; if that does not help, ask who looks after the provider.",
-        )
+        why = error or "it sent no code"
+        raise NotAuthenticated(f"{provider.host} did not let you in: {why}", hint="Sign in again.")
     return Attempt(*kept)
 
 
 def _end(service: Service, request: Request) -> Response:
     """Send the browser to the provider to sign out there too; its session here has ended."""
     back = f"{base_url(service.settings, request)}/"
-    return _sent_to(service.people.providers[0].address_to_sign_out(back) or "/")
-
-
-def _back(service: Service, request: Request) -> str:
-    """Where the provider sends the browser; it has to know this address."""
-    return base_url(service.settings, request) + _CALLBACK
-
-
-def _sent_to(address: str) -> Response:
-    return RedirectResponse(address, HTTPStatus.SEE_OTHER)
+    there = service.people.providers[0].address_to_sign_out(back)
+    return RedirectResponse(there, HTTPStatus.SEE_OTHER)
 
 
 def _told(service: Service, request: Request, error: MindError) -> Response:
