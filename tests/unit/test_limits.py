@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -135,6 +136,31 @@ def test_a_second_is_taken_at_once_and_what_is_left_of_it_is_lost(
     clock.advance(seconds=1)  # in which ten more come
     assert store.take_allowance("requests a", clock(), 600, 1_000) == 10
     assert one.take("a", 600) > 0
+
+
+class CountingStore(TemporaryStore):
+    """A store that counts how often it is asked about a limit."""
+
+    asked = 0
+
+    def take_allowance(self, client: str, now: datetime, per_minute: int, count: int) -> int:
+        self.asked += 1
+        return super().take_allowance(client, now, per_minute, count)
+
+    def allowance_wait(self, client: str, now: datetime, per_minute: int) -> float:
+        self.asked += 1
+        return super().allowance_wait(client, now, per_minute)
+
+
+def test_the_store_is_asked_once_for_a_second_and_not_about_who_waits(clock: FixedClock) -> None:
+    with closing(CountingStore()) as store:
+        limit = RateLimit(store, "requests", clock=clock)
+        assert taken(limit, "a", 6_000, 100) == 100
+        assert store.asked == 1
+        assert taken(limit, "a", 6_000, 5_900) == 5_900
+        assert store.asked == 60
+        assert taken(limit, "a", 6_000, 1_000) == 0
+        assert store.asked == 62
 
 
 def test_a_clock_that_is_set_back_locks_nobody_out(limit: RateLimit, clock: FixedClock) -> None:
