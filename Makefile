@@ -51,10 +51,11 @@ test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a b
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync static bare-install test-tools
 	$(PYTEST) tests
 
-test-tools: ## What the tests need beside Python: Chromium, etcd, PgBouncer, the MCP inspector
+test-tools: ## What the tests need beside Python: Chromium, etcd, PgBouncer, the MCP inspector, an OpenID provider
 	@scripts/need-chromium
 	@scripts/need-postgres-tools
 	@scripts/need-inspector
+	@scripts/need-oidc-provider
 
 static: $(READY) ## What is checked without running it: format, lint, types, import contracts, sizes
 	$(BIN)/ruff format --check .

@@ -112,7 +112,7 @@ SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::re
 AND relname NOT IN ('pg_dist_partition', 'pg_dist_node', 'emptied')
 """
 # refer to each other, and stay on one machine together
-ACCOUNTS = {"users", "keys", "uses", "sessions"}
+ACCOUNTS = {"users", "keys", "uses", "sessions", "allowances"}
 LOCAL = {"retired_keys", "shares", "store_facts", "traffic", "work"} | ACCOUNTS
 
 

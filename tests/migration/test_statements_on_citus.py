@@ -27,7 +27,7 @@ _MOVING = re.compile(r"\bmoving\b")
 #: What no machine has but the coordinator.
 _ON_ONE_MACHINE = {
     *upkeep.LOCAL,
-    *("users", "keys", "uses", "sessions", "store_facts", "retired_keys"),
+    *("users", "keys", "uses", "sessions", "allowances", "store_facts", "retired_keys"),
 }
 
 #: By reason: what has to look at the memories of everybody, and so asks every machine.

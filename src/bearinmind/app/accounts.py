@@ -27,6 +27,7 @@ from bearinmind.types import Access, Key, Scope, UserId, choose
 
 if TYPE_CHECKING:
     from bearinmind.accounts.authenticator import Authenticator
+    from bearinmind.accounts.people import People
     from bearinmind.accounts.sessions import Sessions
 
 _SHOWN = 12  # characters of an unknown key id in a message: the text may be a part of a key
@@ -176,6 +177,25 @@ class Accounts:
 
         life = timedelta(hours=self.settings.session_hours)
         return Sessions(store=self.store, clock=self.clock, life=life)
+
+    def people(self) -> People:
+        """The people whom the providers of the settings vouch for, for a server."""
+        from bearinmind.accounts.openid import Provider  # noqa: PLC0415 (only a server needs it)
+        from bearinmind.accounts.people import People, Rules  # noqa: PLC0415 (likewise)
+
+        known, secret = self.settings, self.settings.oidc_client_secret
+        rules = Rules(**{name: getattr(known, f"oidc_{name}") for name in Rules.__slots__})
+        providers = [*map(Provider, known.oauth_issuers)]
+        if providers and known.oidc_client_id:
+            providers[0].client_id = known.oidc_client_id
+            providers[0].client_secret = secret.get_secret_value() if secret else ""
+        return People(
+            providers=providers,
+            rules=rules,
+            scopes=known.oidc_scopes,
+            find=self.store.user,
+            add=self.add_user,
+        )
 
     def authenticator(self) -> Authenticator:
         """The check of keys that a server makes for every request."""

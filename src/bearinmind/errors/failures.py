@@ -22,6 +22,7 @@ class NotAllowed(AccessDenied):
     """This key, or this user, may not do that."""
 
     hint = "Ask the owner of the memory for the right, or use a key with more access."
+    needs: str | None = None  #: the access that is wanted, where that would help
 
 
 class Later(AccessDenied):
@@ -120,6 +121,12 @@ class InvalidAnswer(ServerFailure):
     """The server's answer cannot be read."""
 
     hint = "Check that the address is that of a Bear in Mind server of the same version."
+
+
+class ProviderFailure(ServerFailure):
+    """The OpenID provider does not answer, or not as it should."""
+
+    hint = "Try again later; keys and links of this server work without it."
 
 
 class DownloadFailed(MindError):

@@ -16,6 +16,7 @@ from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, R
 from bearinmind.types import Access, Filter, Key, Memory, MemoryId, Right, Scope, Share, UserId
 
 _FIRST_DAY = date(1970, 1, 1)
+_MINUTE = 60_000_000  # microseconds
 
 
 class AccessInDatabase(OnDatabase):
@@ -30,6 +31,10 @@ class AccessInDatabase(OnDatabase):
 
     def users(self) -> list[User]:
         return [rows.to_noun(User, row) for row in self._database.read("users")]
+
+    def user(self, name: UserId) -> User | None:
+        records = self._database.read("user_to_let_in", {"name": name})
+        return rows.to_noun(User, records[0]) if records else None
 
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
         changed = {"name": name, "disabled_at": rows.from_end(at)}
@@ -58,6 +63,24 @@ class AccessInDatabase(OnDatabase):
         counted = {"key_id": key_id, "day": number, "most": most, "count": count}
         with self._database.writing() as transaction:
             return bool(transaction.change("count_writes", counted))
+
+    def take_allowance(self, client: str, now: datetime, per_minute: int, count: int) -> int:
+        interval = _MINUTE // per_minute
+        taken = {"client": client, "now": rows.from_time(now), "count": count}
+        taken |= {"interval": interval, "span": interval * per_minute}
+        with self._database.writing() as transaction:
+            records = transaction.rows("take_allowance", taken)
+        return records[0][0] if records else 0
+
+    def allowance_wait(self, client: str, now: datetime, per_minute: int) -> float:
+        interval = _MINUTE // per_minute
+        span = {"now": rows.from_time(now), "span": interval * per_minute}
+        records = self._database.read("allowance_wait", {"client": client, **span})
+        return max(0, records[0][0] + interval) / 1_000_000 if records else 0.0
+
+    def forget_allowances(self, now: datetime) -> None:
+        with self._database.writing() as transaction:
+            transaction.change("forget_allowances", {"now": rows.from_time(now)})
 
     def whole_audit(self, limit: int) -> list[AuditEntry]:
         records = self._database.read("list_whole_audit", {"limit": limit})
