@@ -131,9 +131,13 @@ def new_file(path: Path) -> Iterator[ZippedBlocks]:
             f"there is already a file {str(path)!r}",
             hint="Name another file; a folder keeps many backups.",
         )
-    with failures(path), _part(path) as part:
-        with os.fdopen(os.dup(part), "wb") as stream, ZipFile(stream, "w") as archive:
-            yield ZippedBlocks(path, archive)
+    with (
+        failures(path),
+        _part(path) as part,
+        os.fdopen(os.dup(part), "wb") as stream,
+        ZipFile(stream, "w") as archive,
+    ):
+        yield ZippedBlocks(path, archive)
 
 
 @contextmanager

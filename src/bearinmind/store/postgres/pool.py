@@ -45,6 +45,7 @@ class Pool:
         closed=("delay_jobs",),
         indexed=("count_indexed",),
         forgotten=(),
+        vectors_erased=("erase_embedded",),
     )
 
     def __init__(

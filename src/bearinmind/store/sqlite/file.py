@@ -38,6 +38,7 @@ class SqliteFile:
         closed=(),  # triggers of the schema update the queue
         indexed=(),  # triggers of the schema count
         forgotten=("optimise_index",),
+        vectors_erased=("erase_departures",),
     )
 
     def __init__(
@@ -92,7 +93,7 @@ class SqliteFile:
         self.connections.check_files()  # before anything is acknowledged
 
     def copy_to(self, path: Path) -> None:
-        """Copy the file as it is now into a new one: in one step, so no writer has it begin anew."""
+        """Copy the file as it is now into a new one, in one step: writers do not disturb it."""
         with translated(self.path), closing(sqlite3.connect(path)) as target:
             self.connections.get().backup(target)
 

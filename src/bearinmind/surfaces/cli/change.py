@@ -34,7 +34,6 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.surfaces.times import day_in_words
-from bearinmind.text.store_name import StoreFile
 from bearinmind.types import Memory, MemoryId, Outcome, Resolution, State, Stored, Trust, Whose
 
 if TYPE_CHECKING:
@@ -244,7 +243,7 @@ def purge(
         plan = mind.plan_purge(ids or _deleted(mind))
         purged = not dry_run and bool(plan.memories) and _agreed(run, plan, yes=yes)
         if purged and not mind.purge(plan):
-            run.note(_traces(run))
+            run.note_traces()
     run.reply(
         {"purged": purged, **codec.to_data(plan)},
         lambda: _purge_lines(plan, purged=purged, dry_run=dry_run),
@@ -326,17 +325,7 @@ def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
         rest = "; the text is overwritten in the file" if overwritten else ""
         run.note(f"{versions} of it encrypted too{rest}.")
         if not overwritten:
-            run.note(_traces(run))
-
-
-def _traces(run: Session) -> str:
-    """Where text that was removed may still be found, and until when."""
-    if isinstance(run.place, StoreFile):
-        return "another process reads the store: traces of the text may remain until it ends"
-    return (
-        "the text is removed from every answer; the server's files and its log may hold it until "
-        "they are overwritten, and so may copies of them"
-    )
+            run.note_traces()
 
 
 def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:

@@ -182,6 +182,15 @@ class Session:
                 "copy of that file apart from the store: without it they cannot be read by anybody."
             )
 
+    def note_traces(self) -> None:
+        """Say where text that was removed may still be found, and until when."""
+        self.note(
+            "another process reads the store: traces of the text may remain until it ends"
+            if isinstance(self.place, StoreFile)
+            else "the text is removed from every answer; the server's files and its log may hold "
+            "it until they are overwritten, and so may copies of them"
+        )
+
     def note(self, text: str) -> None:
         """Say something beside the answer, on standard error."""
         typer.echo(text, err=True)
