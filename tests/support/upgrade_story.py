@@ -1,7 +1,7 @@
 """What the fixtures of upgrades hold: a small life of a store, told with verbs that never change.
 
-`scripts/keep-upgrade-fixtures` runs it on the release of its day, so it uses nothing that an earlier
-release does not have, and imports nothing but `bearinmind`.
+`scripts/keep-upgrade-fixtures` runs it on the release of its day, so it uses nothing that an
+earlier release does not have.
 """
 
 from __future__ import annotations
@@ -77,5 +77,5 @@ def converse(client: Any, admin: Any) -> None:
     admin.accounts.users()
     admin.accounts.audit(5)
     client.share(first.id, "eve")
-    client.shares()
+    client.my_shares()
     client.unlink(second.id, "see-also", first.id)

@@ -61,9 +61,7 @@ class Erasure:
     held: Mapping[str, int]  #: by kind
     pseudonym: str  #: in the place of the name, in the audit of others
     erased: bool = False
-    traces_may_remain: bool = (
-        False  #: for a while, in files that others read
-    )
+    traces_may_remain: bool = False  #: for a while, in files that others read
 
     @property
     def memories(self) -> int:
