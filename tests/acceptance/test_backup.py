@@ -74,7 +74,7 @@ def rows(place: str) -> dict[str, tuple[int, str]]:
 
 
 def back_up(place: str, file: Path, *recipients: str) -> backup.BackedUp:
-    return backup.back_up_to_file(store_name(place), file, ACCESS, recipients)
+    return backup.back_up(store_name(place), file, ACCESS, recipients)
 
 
 def restore(file: Path, place: str, identity: Path | None = None) -> None:
@@ -211,7 +211,7 @@ def test_a_file_that_is_no_backup_is_refused(tmp_path: Path, content: bytes) -> 
 @pytest.mark.parametrize("harm", ["remove", "change", "manifest"])
 def test_a_damaged_folder_is_refused(tmp_path: Path, file: Path, harm: str) -> None:
     folder = tmp_path / "backups"
-    done = backup.back_up_to_folder(store_name(tmp_path / "one.db"), folder, ACCESS)
+    done = backup.back_up(store_name(tmp_path / "one.db"), folder, ACCESS, folder=True)
     block = max((folder / "blocks").iterdir(), key=lambda each: each.stat().st_size)
     if harm == "remove":
         block.unlink()
@@ -251,11 +251,11 @@ def test_a_folder_takes_only_what_has_changed_and_keeps_the_latest(tmp_path: Pat
     filled(place)
     name = store_name(place)
 
-    first = backup.back_up_to_folder(name, folder, ACCESS)
-    same = backup.back_up_to_folder(name, folder, ACCESS)
+    first = backup.back_up(name, folder, ACCESS, folder=True)
+    same = backup.back_up(name, folder, ACCESS, folder=True)
     with Mind.build(Settings.model_validate({"store": place, "embedder": "none"})) as mind:
         mind.store("one more walrus")
-    third = backup.back_up_to_folder(name, folder, ACCESS, keep=2)
+    third = backup.back_up(name, folder, ACCESS, keep=2, folder=True)
     before = rows(place)
 
     assert same.written == 0
@@ -273,12 +273,12 @@ def test_what_an_interrupted_backup_left_is_removed_and_does_no_harm(
     tmp_path: Path, file: Path
 ) -> None:
     name, folder = store_name(tmp_path / "one.db"), tmp_path / "backups"
-    backup.back_up_to_folder(name, folder, ACCESS)
+    backup.back_up(name, folder, ACCESS, folder=True)
     stray = folder / "blocks" / ("0" * 64)
     stray.write_bytes(b"half of a block")
 
     backup.verify(folder)
-    backup.back_up_to_folder(name, folder, ACCESS, keep=1)
+    backup.back_up(name, folder, ACCESS, keep=1, folder=True)
 
     assert not stray.exists()
     backup.verify(folder)
@@ -288,7 +288,7 @@ def test_only_the_owner_may_read_what_is_written(tmp_path: Path, file: Path) -> 
     folder = tmp_path / "backups"
     old = os.umask(0)
     try:
-        backup.back_up_to_folder(store_name(tmp_path / "one.db"), folder, ACCESS)
+        backup.back_up(store_name(tmp_path / "one.db"), folder, ACCESS, folder=True)
         back_up(str(tmp_path / "one.db"), tmp_path / "two.backup")
         restore(folder, str(tmp_path / "new.db"))
     finally:
@@ -311,8 +311,8 @@ def test_an_encrypted_backup_needs_the_identity_of_its_recipient(
     to_own, to_other = str(own.to_public()), str(other.to_public())
 
     name = store_name(place)
-    backup.back_up_to_folder(name, folder, ACCESS, [to_own])
-    again = backup.back_up_to_folder(name, folder, ACCESS, [to_own])
+    backup.back_up(name, folder, ACCESS, [to_own], folder=True)
+    again = backup.back_up(name, folder, ACCESS, [to_own], folder=True)
     mine = Path(again.place)
 
     assert again.written == 0  # what this recipient can open is not written twice
@@ -324,7 +324,7 @@ def test_an_encrypted_backup_needs_the_identity_of_its_recipient(
     restore(mine, str(tmp_path / "new.db"), tmp_path / "own")
     assert rows(str(tmp_path / "new.db")) == rows(place)
     # For somebody else everything is written again.
-    assert backup.back_up_to_folder(name, folder, ACCESS, [to_other]).written > 0
+    assert backup.back_up(name, folder, ACCESS, [to_other], folder=True).written > 0
     backup.verify(folder, tmp_path / "other")
 
 

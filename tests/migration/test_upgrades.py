@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 from bearinmind import Client
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.store import backup
+from bearinmind.store import backup, backup_files
 from bearinmind.store.factory import Access
 from bearinmind.store.postgres import schema as postgres_schema
 from bearinmind.store.sqlite import schema as sqlite_schema
@@ -86,20 +87,20 @@ def test_a_store_of_every_earlier_schema_answers_as_it_did(old: str) -> None:
 @pytest.mark.parametrize("age", AGES)
 def test_a_backup_of_an_earlier_schema_is_restored(age: str, path: Path, tmp_path: Path) -> None:
     path.write_bytes(unpacked(f"{age}.sqlite.gz"))
-    with backup.backup_files.new_file(tmp_path / "old.backup") as blocks:
-        keep = backup.BlockWriter(blocks, (), {})
+    with backup_files.new_file(tmp_path / "old.backup") as blocks:
+        keep = backup_files.BlockWriter(blocks, (), {})
         content = path.read_bytes()
-        places = range(0, len(content), backup.BLOCK)
-        stored = [keep(content[at : at + backup.BLOCK]) for at in places]
-        facts = backup.BackupFacts(
-            made_at=backup.datetime.now(backup.UTC),
+        places = range(0, len(content), backup_files.BLOCK)
+        stored = [keep(content[at : at + backup_files.BLOCK]) for at in places]
+        facts = backup_files.BackupFacts(
+            made_at=datetime.now(UTC),
             release="0.0.1",
             size=len(content),
             rows={},
             sealing_keys=(),
             recipients=(),
         )
-        blocks.finish(backup.Manifest(facts=facts, store=tuple(stored), shifts=()))
+        blocks.finish(backup_files.Manifest(facts=facts, store=tuple(stored), shifts=()))
 
     new = tmp_path / "new.db"
     backup.restore(tmp_path / "old.backup", store_name(new), Access())

@@ -52,35 +52,30 @@ class Verified:
 # ---- making ------------------------------------------------------------------------------------
 
 
-def back_up_to_file(
+def back_up(
     store: StoreName,
-    file: Path,
-    access: Access,
-    recipients: Sequence[str] = (),
-    advance: Advance = _no_progress,
-) -> BackedUp:
-    """Back up a store into one file while others use it."""
-    with _copied(store, access) as copy, backup_files.new_file(file) as blocks:
-        return _written(copy, blocks, recipients, {}, advance)
-
-
-def back_up_to_folder(
-    store: StoreName,
-    folder: Path,
+    place: Path,
     access: Access,
     recipients: Sequence[str] = (),
     advance: Advance = _no_progress,
     *,
+    folder: bool = False,
     keep: int | None = None,
 ) -> BackedUp:
-    """Add a backup of a store to a folder; of those that are there then, the latest stay."""
-    with backup_files.shared_folder(folder) as blocks, _copied(store, access) as copy:
-        earlier = backup_files.manifests(folder).values()
+    """Back up a store while others use it: into one file, or into a folder of backups.
+
+    Of the backups that are in a folder then, the latest `keep` stay.
+    """
+    if not folder:
+        with _copied(store, access) as copy, backup_files.new_file(place) as file:
+            return _written(copy, file, recipients, {}, advance)
+    with backup_files.shared_folder(place) as blocks, _copied(store, access) as copy:
+        earlier = backup_files.manifests(place).values()
         # A block that is encrypted for others is of no use to these.
         alike = [each for each in earlier if each.facts.recipients == tuple(recipients)]
         known = {block.content: block.kept for each in alike for block in each.blocks}
         done = _written(copy, blocks, recipients, known, advance)
-        return replace(done, removed=backup_files.prune(folder, keep) if keep else 0)
+        return replace(done, removed=backup_files.prune(place, keep) if keep else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +232,7 @@ def _assemble(reader: BlockReader, manifest: Manifest, path: Path, advance: Adva
             yield reader.content(block)
             advance(1)
 
-    backup_files.write_new(path, contents())
+    backup_files.write_whole(path, contents())
     _check(path)
 
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from errno import ENOSPC
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from bearinmind import codec, errors
@@ -67,19 +67,6 @@ class Manifest:
         return self.store + self.shifts
 
 
-class Blocks(Protocol):
-    """Where blocks are kept."""
-
-    def read(self, name: str) -> bytes | None:
-        """The bytes of that name; None when they are not there."""
-
-    def write(self, name: str, kept: bytes) -> None:
-        """Keep bytes under a name."""
-
-    def finish(self, manifest: Manifest) -> Path:
-        """Keep the manifest, when all blocks are there: the file by which the backup is named."""
-
-
 @dataclass(frozen=True, slots=True)
 class FolderBlocks:
     """Blocks in a folder, and the manifests of many backups beside them."""
@@ -92,11 +79,11 @@ class FolderBlocks:
 
     def write(self, name: str, kept: bytes) -> None:
         self.path(name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(self.path(name), kept)
+        write_whole(self.path(name), [kept])
 
     def finish(self, manifest: Manifest) -> Path:
         path = self.folder / f"{manifest.facts.made_at:%Y-%m-%dT%H-%M-%S.%fZ}{SUFFIX}"
-        write_whole(path, _written(manifest))
+        write_whole(path, [_written(manifest)])
         return path
 
     def path(self, name: str) -> Path:
@@ -121,6 +108,9 @@ class ZippedBlocks:
     def finish(self, manifest: Manifest) -> Path:
         self.zip.writestr(_MANIFEST, _written(manifest))
         return self.path
+
+
+Blocks = FolderBlocks | ZippedBlocks
 
 
 @contextmanager
@@ -333,19 +323,10 @@ def _age() -> Any:  # noqa: ANN401  a module without types
 # ---- files -------------------------------------------------------------------------------------
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, contents: Iterable[bytes]) -> None:
     """Write a file that appears only once all of it is on the disk."""
     with _part(path) as part, os.fdopen(os.dup(part), "wb") as stream:
-        stream.write(content)
-
-
-def write_new(path: Path, contents: Iterable[bytes]) -> None:
-    """Write a file that was not there, and that only its owner may read."""
-    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE)
-    with os.fdopen(handle, "wb") as stream:
         stream.writelines(contents)
-        stream.flush()
-        os.fsync(handle)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from bearinmind import codec
 from bearinmind.accounts.keys import PER_DAY_LIMIT, PER_MINUTE_LIMIT, NewKey
 from bearinmind.app import Mind
 from bearinmind.app.accounts import Erasure
-from bearinmind.errors import InvalidInput, InvalidShare
+from bearinmind.errors import InvalidShare
 from bearinmind.protocols import AuditEntry, Step, TrafficKind, TrafficPoint, User
 from bearinmind.recall.pipeline import LARGEST_POOL
 from bearinmind.surfaces import times, transfer
@@ -31,7 +31,6 @@ from bearinmind.surfaces.cli.terminal import (
     memory_count,
     minute,
     parts,
-    show,
     styled,
 )
 from bearinmind.surfaces.lines import created
@@ -98,28 +97,14 @@ def erase(
     """Remove everything of a user for good: memories, shares, keys and all."""
     with run.existing() as mind:
         done = mind.accounts.plan_erasure(name)
-        if not dry_run and _agreed_to_erase(run, done, export, yes=yes):
+        question = f"Erase {name} for good{'' if export else ', without an --export'}?"
+        if not dry_run and run.agreed([_held_table(done)], question, yes=yes):
             if export is not None:
                 _export_of(run, done.user, export)
             done = mind.accounts.erase_user(name, memories=done.memories)
             if done.traces_may_remain:
                 run.note_traces()
     run.reply(done, lambda: _erasure_lines(done, dry_run=dry_run))
-
-
-def _agreed_to_erase(run: Session, plan: Erasure, export: str | None, *, yes: bool) -> bool:
-    """Whether the person wants the plan carried out."""
-    if yes:
-        return True
-    if run.as_json or not sys.stdin.isatty():
-        raise InvalidInput(
-            "what is erased cannot be brought back, and no terminal is there to ask at",
-            hint="Add --yes to do it, or --dry-run to see what it would remove.",
-        )
-    show([_held_table(plan)])
-    if export is None and plan.memories:
-        run.note("Nothing is exported first: --export FILE would.")
-    return typer.confirm(f"Erase {plan.user} for good?", err=True)
 
 
 def _export_of(run: Session, user: str, file: str) -> None:

@@ -65,12 +65,11 @@ def backup(
             f"--keep is for a folder of backups, and {place!r} is none",
             hint="End its name in `/`: the folder is made.",
         )
-    access, given = Access(busy_timeout=run.settings.busy_timeout), recipients or []
+    access = Access(busy_timeout=run.settings.busy_timeout)
     with counting("backing up", unit="blocks") as advance:
-        if is_folder:
-            done = backups.back_up_to_folder(run.place, path, access, given, advance, keep=keep)
-        else:
-            done = backups.back_up_to_file(run.place, path, access, given, advance)
+        done = backups.back_up(
+            run.place, path, access, recipients or (), advance, folder=is_folder, keep=keep
+        )
     run.reply(done, lambda: _backed_up_lines(done))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,6 @@ from bearinmind.surfaces.cli.terminal import (
     memory_count,
     outcome_line,
     safe,
-    show,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
@@ -241,7 +239,8 @@ def purge(
         raise InvalidInput("say which memories: ids, or --all-deleted", hint="Give one of the two.")
     with run.existing() as mind:
         plan = mind.plan_purge(ids or _deleted(mind))
-        purged = not dry_run and bool(plan.memories) and _agreed(run, plan, yes=yes)
+        wanted = not dry_run and bool(plan.memories)
+        purged = wanted and run.agreed([_plan_table(plan)], "Remove them for good?", yes=yes)
         if purged and not mind.purge(plan):
             run.note_traces()
     run.reply(
@@ -366,19 +365,6 @@ def _deleted(mind: Mind) -> list[MemoryId]:
     ):
         ids += [memory.id for memory in page]
     return ids
-
-
-def _agreed(run: Session, plan: PurgePlan, *, yes: bool) -> bool:
-    """Whether the person wants the plan carried out."""
-    if yes:
-        return True
-    if run.as_json or not sys.stdin.isatty():
-        raise InvalidInput(
-            "a purge cannot be undone, and no terminal is there to ask at",
-            hint="Add --yes to do it, or --dry-run to see what it would remove.",
-        )
-    show([_plan_table(plan)])
-    return typer.confirm("Remove them for good?", err=True)
 
 
 def _purge_lines(plan: PurgePlan, *, purged: bool, dry_run: bool) -> list[RenderableType]:
