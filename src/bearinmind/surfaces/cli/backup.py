@@ -83,9 +83,10 @@ def restore_store(
     ],
     identity: _Identity = None,
 ) -> None:
-    """Restore a backup into the store of the settings, where nothing may be yet.
+    """Restore a backup into an empty place.
 
-    It is verified first. The store appears only once it is whole.
+    The place is the store of the settings, where nothing may be yet. The backup is verified first,
+    and the store appears only once it is whole.
     """
     access = Access(busy_timeout=run.settings.busy_timeout)
     with counting("restoring", unit="blocks") as advance:
