@@ -174,6 +174,18 @@ class StoreDamaged(StoreFailure):
     )
 
 
+class BackupDamaged(StoreFailure):
+    """A backup is damaged, or only a part of one."""
+
+    hint = "Take another backup; `bearinmind backup --verify FILE` says whether one is whole."
+
+
+class BackupEncrypted(StoreFailure):
+    """A backup is encrypted, and what would open it was not given."""
+
+    hint = "Give the file with the private key of a recipient: --identity FILE."
+
+
 class StoreTooNew(StoreFailure):
     """The store was written by a newer version of Bear in Mind."""
 

@@ -115,6 +115,16 @@ class Accounts(Protocol):
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
         """Disable a user, or enable one again; False when there is no such user."""
 
+    def held_by(self, name: UserId) -> dict[str, int]:
+        """How much a user has, by kind; what is shared with them is counted too."""
+
+    def erase_user(self, name: UserId, pseudonym: str) -> bool:
+        """Remove everything of a user, at once; their name in the audit of others is replaced.
+
+        False when traces may remain for a while: another process reads the file, or the database
+        server overwrites them later.
+        """
+
     def add_key(self, key: Key) -> None:
         """Keep a key; raises `UserNotFound` when there is no such user."""
 

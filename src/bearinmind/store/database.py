@@ -81,6 +81,7 @@ class Steps(NamedTuple):
     unembedded: tuple[str, ...]  #: after missing jobs of embedding were queued
     indexed: tuple[str, ...]  #: after `versions` versions with `terms` terms were indexed
     forgotten: tuple[str, ...]  #: after versions left the index, so that no term stays behind
+    vectors_erased: tuple[str, ...]  #: after all vectors of an owner were removed
 
 
 class Database(Protocol):
@@ -160,12 +161,12 @@ class OnDatabase:
 
 _STATEMENT_FILES = {
     "sqlite": (
-        *("queries", "graph", "sharing", "accounts", "server"),
+        *("queries", "graph", "sharing", "accounts", "erase", "server"),
         *("sync", "proposals", "transfer"),
     ),
     "postgres": (
-        *("queries", "graph", "lexicon", "vectors", "sharing", "accounts", "server", "sync"),
-        *("proposals", "migrate", "status", "distribute", "transfer"),
+        *("queries", "graph", "lexicon", "vectors", "sharing", "accounts", "erase", "server"),
+        *("sync", "proposals", "migrate", "status", "distribute", "transfer"),
     ),
 }
 #: The files of each dialect that hold statements; each may use the fragments of those before it.

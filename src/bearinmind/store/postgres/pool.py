@@ -56,6 +56,7 @@ class Pool:
         unembedded=("queue_comparisons",),
         indexed=("count_indexed",),
         forgotten=(),
+        vectors_erased=("erase_embedded",),
     )
 
     def __init__(
