@@ -113,6 +113,22 @@ class OwnerSize(NamedTuple):
     versions: int
 
 
+class OwnerUse(NamedTuple):
+    """What a user's memories take."""
+
+    owner: UserId
+    memories: int  #: live ones
+    bytes: int  #: of what all their versions say
+
+
+class QueueEnds(NamedTuple):
+    """The jobs of a kind that wait or run, as far as their numbers tell: later ones have higher."""
+
+    kind: str
+    first: int
+    last: int
+
+
 class ServerCounts(Protocol):
     """Keeps what servers count, and tells administrators about everybody."""
 
@@ -136,6 +152,12 @@ class ServerCounts(Protocol):
 
     def sizes_by_owner(self, limit: int) -> list[OwnerSize]:
         """Who has how much, the most first."""
+
+    def uses_by_owner(self) -> list[OwnerUse]:
+        """What every user's memories take. It reads them all: not for every request."""
+
+    def queue_ends(self) -> list[QueueEnds]:
+        """Between which numbers the queue is, by kind of work."""
 
     def dead_jobs(self, limit: int) -> list[DeadJob]:
         """The jobs that were given up, the youngest first."""

@@ -6,12 +6,23 @@ and with the same parameters. A list among the parameters is a list to the state
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    LiteralString,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+)
 
+from bearinmind.observer import StepKind, step
 from bearinmind.protocols import Finding
 from bearinmind.text.analysis import Entry
 from bearinmind.text.sql_statements import SHARED, statements_of
@@ -23,6 +34,23 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 NOTHING: Parameters = {}
+
+_Self = TypeVar("_Self")
+_Rest = ParamSpec("_Rest")
+_Result = TypeVar("_Result")
+
+
+def measured(
+    method: Callable[Concatenate[_Self, str, _Rest], _Result],
+) -> Callable[Concatenate[_Self, str, _Rest], _Result]:
+    """A method that runs the statement of this name, told to the observer as a step."""
+
+    @wraps(method)
+    def run(self: _Self, statement: str, /, *rest: _Rest.args, **named: _Rest.kwargs) -> _Result:
+        with step(StepKind.SQL, statement):
+            return method(self, statement, *rest, **named)
+
+    return run
 
 
 def form_of(statement: str, parameters: Parameters) -> str:

@@ -146,6 +146,27 @@ class Replica:
         """Record that a write of this process was just acknowledged: later reads must have it."""
         self._wrote_at = self._clock()
 
+    def lag(self) -> float:
+        """For how many seconds the standby may lack something; infinite when it does not answer.
+
+        Mostly how long it takes to show what the primary has just written.
+        """
+        asked_at = self._clock()
+        self._ask_primary(asked_at)
+        try:
+            with self._standby.connection(patience=_WAIT) as connection:
+                while (shown := _position(connection, "replica_position")) is not None:
+                    as_of = known_as_of(shown, [*self._samples])
+                    now = self._clock()
+                    if as_of >= asked_at:
+                        return now - asked_at
+                    if now > asked_at + _WAIT:
+                        return now - as_of
+                    time.sleep(_LOOK_AGAIN)
+        except (psycopg.Error, StoreUnavailable):
+            pass
+        return inf
+
     def answer(self, read: Callable[[StoreConnection], Answer]) -> Answer | None:
         """The standby's answer; None when the primary must be read."""
         try:

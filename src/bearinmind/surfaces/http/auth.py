@@ -24,7 +24,7 @@ from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import cookies, responses
 from bearinmind.surfaces.http.limits import Pool
-from bearinmind.surfaces.http.telemetry import Metrics
+from bearinmind.surfaces.http.metrics import Metrics, StoreWatch
 from bearinmind.surfaces.http.traffic import TrafficCounter
 from bearinmind.types import Access, UserId
 
@@ -53,6 +53,7 @@ class Service:
     streams: Pool  #: for imports and exports, which take as long as they take
     sessions: Sessions  #: of browsers
     metrics: Metrics
+    store: StoreWatch  #: how the store does
     traffic: TrafficCounter
     may_be_open: bool
 
@@ -65,6 +66,7 @@ class Service:
             queue=settings.server_queue,
             seconds=settings.request_seconds,
         )
+        store = StoreWatch(mind)
         streams = Pool("bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None)
         return cls(
             mind=mind,
@@ -73,7 +75,8 @@ class Service:
             pool=pool,
             streams=streams,
             sessions=mind.accounts.sessions(),
-            metrics=Metrics(pool, streams, mind.work.status),
+            metrics=Metrics(pool, streams, store),
+            store=store,
             traffic=TrafficCounter(mind.server.count, mind.server.clock),
             may_be_open=settings.auth == "off"
             or (settings.auth == "auto" and is_loopback(settings.server_host)),
@@ -117,6 +120,7 @@ class Service:
 
     def problem(self, request: HTTPConnection, error: MindError) -> Response:
         """The answer that tells an error."""
+        request.state.code = error.code
         headers = {}
         if isinstance(error, NotAuthenticated):
             base = base_url(self.settings, request.url.scheme, request.headers.get("Host"))
