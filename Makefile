@@ -23,7 +23,7 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-page gate lock clean test-agents test-integrations typescript
+.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-page gate lock clean test-agents test-integrations test-deploy image typescript
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -188,8 +188,14 @@ test-integrations: $(READY) ## The adapters with their real frameworks, from the
 	PYTHON="$(PYTHON)" packages/adapters/test
 	cd packages/typescript && npm ci --silent --no-audit --no-fund && npm test
 
+image: encoder ## Build the container image with docker, or with what BUILDER names
+	scripts/build-image
+
+test-deploy: encoder ## What deploy/ holds: container, compose, Helm chart, systemd unit, alerts; as root on Debian the image is built and run
+	scripts/test-deploy
+
 clean: ## Remove everything that can be made again
-	rm -rf $(VENV) .encoder .integrations packages/typescript/node_modules packages/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .encoder .wheel .integrations packages/typescript/node_modules packages/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 test-agents: $(READY) ## Claude Code, Codex and Gemini CLI with our hooks and tools; installs them into .cache (900 MB, Node 20)
 	@scripts/need-agents
