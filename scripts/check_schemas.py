@@ -1,7 +1,7 @@
 """Checks files of deploy/ against published schemas; runs with the tools of scripts/test-deploy.
 
-    check_schemas.py compose FILE...        the Compose specification, its variables filled in
-    check_schemas.py crd DEFINITION FILE... what a Kubernetes resource definition says of its kind
+check_schemas.py compose FILE...        the Compose specification, its variables filled in
+check_schemas.py crd DEFINITION FILE... what a Kubernetes resource definition says of its kind
 """
 
 import os
@@ -20,7 +20,7 @@ def check_compose(file: str) -> None:
     """Fail unless Compose understands a file."""
     text = _VARIABLE.sub(lambda found: os.environ[found[1]], Path(file).read_text("utf-8"))
     parsed = ComposeSpecification.model_validate(yaml.safe_load(text))
-    print(f"{file}: {', '.join(parsed.services or {})}")  # noqa: T201  it is a command
+    print(f"{file}: {', '.join(parsed.services or {})}")
 
 
 def check_resources(definition: str, files: list[str]) -> None:
@@ -32,12 +32,14 @@ def check_resources(definition: str, files: list[str]) -> None:
         for resource in yaml.safe_load_all(Path(file).read_text("utf-8")):
             if resource and resource["kind"] == crd["spec"]["names"]["kind"]:
                 validator.validate(resource)
-                print(f"{file}: {resource['kind']} {resource['metadata']['name']}")  # noqa: T201
+                print(f"{file}: {resource['kind']} {resource['metadata']['name']}")
 
 
 def _closed(schema: dict[str, object]) -> dict[str, object]:
     """The schema without fields that it does not name: the server would drop them silently."""
-    closed = {key: _closed(each) if isinstance(each, dict) else each for key, each in schema.items()}
+    closed = {
+        key: _closed(each) if isinstance(each, dict) else each for key, each in schema.items()
+    }
     is_object = isinstance(closed.get("properties"), dict) and closed.get("type") == "object"
     if is_object and "additionalProperties" not in closed:
         closed["additionalProperties"] = False
