@@ -243,6 +243,7 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "reports": "a path, or none",
         "auth": "auto, on or off",
         "oauth_issuers": "URLs",
+        "metrics_user": "the name of a user, or none",
         "telemetry": "true or false",
         "curate": "off or inbox",
         "decay_days": "days above 0 by category",
