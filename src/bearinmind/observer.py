@@ -26,8 +26,8 @@ class Observer(Protocol):
     def step(self, kind: StepKind, name: str) -> AbstractContextManager[object]:
         """Observe a step, from its beginning to its end."""
 
-    def worked(self, kind: str, *, finished: int, postponed: int, given_up: int) -> None:
-        """Note what became of some jobs of background work of one kind."""
+    def worked(self, kind: str, finished: int, postponed: int, given_up: int) -> None:
+        """Note what became of some jobs of background work."""
 
 
 OBSERVER: ContextVar[Observer | None] = ContextVar("bearinmind_observer", default=None)

@@ -11,7 +11,6 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from bearinmind.protocols import QueueEnds
 from bearinmind.surfaces.http import telemetry
 from bearinmind.surfaces.http.metrics import QueueAge
 from support.http_server import Serving, serving, wait_until
@@ -113,18 +112,18 @@ def test_the_worker_of_a_server_tells_what_it_did(tmp_path: Path) -> None:
 def test_the_age_of_a_queue_is_that_of_the_first_look_that_saw_its_first_job() -> None:
     age = QueueAge()
 
-    def look(now: float, *ends: QueueEnds) -> dict[str, float]:
+    def look(now: float, *ends: tuple[str, int, int]) -> dict[str, float]:
         return age(ends, now)
 
-    assert look(100, QueueEnds("embed", 5, 9)) == {"embed": 0}
-    assert look(110, QueueEnds("embed", 5, 20), QueueEnds("extract", 1, 1)) == {
+    assert look(100, ("embed", 5, 9)) == {"embed": 0}
+    assert look(110, ("embed", 5, 20), ("extract", 1, 1)) == {
         "embed": 10,
         "extract": 0,
     }
-    assert look(130, QueueEnds("embed", 12, 20)) == {"embed": 20}  # 12 came between 100 and 110
-    assert look(140, QueueEnds("embed", 21, 21)) == {"embed": 0}
+    assert look(130, ("embed", 12, 20)) == {"embed": 20}  # 12 came between 100 and 110
+    assert look(140, ("embed", 21, 21)) == {"embed": 0}
     assert look(150) == {}
-    assert look(160, QueueEnds("embed", 21, 21)) == {"embed": 0}
+    assert look(160, ("embed", 21, 21)) == {"embed": 0}
 
 
 def test_a_store_that_does_not_answer_leaves_its_numbers_out(tmp_path: Path) -> None:
@@ -150,8 +149,8 @@ def test_a_trace_goes_from_the_request_over_the_verb_and_its_legs_to_the_stateme
     kept = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    made = telemetry.Telemetry(provider.get_tracer("test"))
-    monkeypatch.setattr(telemetry, "set_up", lambda: made)  # else it sends them to a collector
+    tracer = provider.get_tracer("test")
+    monkeypatch.setattr(telemetry, "set_up", lambda: tracer)  # else it sends them to a collector
     with serving(tmp_path / "served.db", embedder="hash", telemetry=True) as server:
         client = server.client()
         body = {"content": "Tea is at four.", "wait": True}

@@ -101,8 +101,8 @@ def test_a_span_has_the_route_and_the_status_and_nothing_else() -> None:
     telemetry = Telemetry(provider.get_tracer("test"))
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    with telemetry.following("GET", {"traceparent": parent, "authorization": "x"}) as followed:
-        followed.answered("GET", "/api/v1/memories/{id}", 503)
+    with telemetry.following("GET", {"traceparent": parent, "authorization": "x"}) as answered:
+        answered("GET", "/api/v1/memories/{id}", 503)
 
     [span] = kept.get_finished_spans()
     assert span.name == "GET /api/v1/memories/{id}"
@@ -117,8 +117,8 @@ def test_a_span_has_the_route_and_the_status_and_nothing_else() -> None:
 
 
 def test_without_telemetry_nothing_is_followed() -> None:
-    with Telemetry().following("GET", {}) as followed:
-        followed.answered("GET", "/", 200)
+    with Telemetry().following("GET", {}) as answered:
+        answered("GET", "/", 200)
 
 
 # ---- what nobody meant to happen ---------------------------------------------------------------

@@ -121,14 +121,6 @@ class OwnerUse(NamedTuple):
     bytes: int  #: of what all their versions say
 
 
-class QueueEnds(NamedTuple):
-    """The jobs of a kind that wait or run, as far as their numbers tell: later ones have higher."""
-
-    kind: str
-    first: int
-    last: int
-
-
 class ServerCounts(Protocol):
     """Keeps what servers count, and tells administrators about everybody."""
 
@@ -156,8 +148,8 @@ class ServerCounts(Protocol):
     def uses_by_owner(self) -> list[OwnerUse]:
         """What every user's memories take. It reads them all: not for every request."""
 
-    def queue_ends(self) -> list[QueueEnds]:
-        """Between which numbers the queue is, by kind of work."""
+    def queue_ends(self) -> list[tuple[str, int, int]]:
+        """By kind of work: the first and the last number in the queue; later jobs have higher."""
 
     def dead_jobs(self, limit: int) -> list[DeadJob]:
         """The jobs that were given up, the youngest first."""

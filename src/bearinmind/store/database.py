@@ -11,16 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from importlib.resources import files
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    LiteralString,
-    NamedTuple,
-    ParamSpec,
-    Protocol,
-    TypeVar,
-)
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol, TypeVar, cast
 
 from bearinmind.observer import StepKind, step
 from bearinmind.protocols import Finding
@@ -35,22 +26,18 @@ Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 NOTHING: Parameters = {}
 
-_Self = TypeVar("_Self")
-_Rest = ParamSpec("_Rest")
-_Result = TypeVar("_Result")
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def measured(
-    method: Callable[Concatenate[_Self, str, _Rest], _Result],
-) -> Callable[Concatenate[_Self, str, _Rest], _Result]:
+def measured(method: _Method) -> _Method:
     """A method that runs the statement of this name, told to the observer as a step."""
 
     @wraps(method)
-    def run(self: _Self, statement: str, /, *rest: _Rest.args, **named: _Rest.kwargs) -> _Result:
+    def run(self: object, statement: str, *rest: Any) -> Any:  # noqa: ANN401  those of the method
         with step(StepKind.SQL, statement):
-            return method(self, statement, *rest, **named)
+            return method(self, statement, *rest)
 
-    return run
+    return cast("_Method", run)
 
 
 def form_of(statement: str, parameters: Parameters) -> str:

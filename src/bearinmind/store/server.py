@@ -13,7 +13,6 @@ from bearinmind.protocols import (
     DeadJob,
     OwnerSize,
     OwnerUse,
-    QueueEnds,
     Step,
     TrafficCount,
     TrafficPoint,
@@ -83,8 +82,8 @@ class ServerInDatabase(OnDatabase):
     def uses_by_owner(self) -> list[OwnerUse]:
         return [OwnerUse(*record) for record in self._database.read("uses_by_owner")]
 
-    def queue_ends(self) -> list[QueueEnds]:
-        return [QueueEnds(*record) for record in self._database.read("queue_ends")]
+    def queue_ends(self) -> list[tuple[str, int, int]]:
+        return [(kind, first, last) for kind, first, last in self._database.read("queue_ends")]
 
     def dead_jobs(self, limit: int) -> list[DeadJob]:
         records = self._database.read("dead_jobs", {"limit": limit})

@@ -145,12 +145,7 @@ class Worker:
             done = handled.done
             total = total.plus(done.of_kind(kind))
             if observer := OBSERVER.get():
-                observer.worked(
-                    kind,
-                    finished=done.finished,
-                    postponed=done.postponed,
-                    given_up=done.given_up,
-                )
+                observer.worked(kind, done.finished, done.postponed, done.given_up)
             if handled.rest:
                 self._rested[kind] = self._clock() + timedelta(seconds=handled.rest)
             if progress:

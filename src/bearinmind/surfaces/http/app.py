@@ -87,15 +87,14 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     endpoint.mount(app, service)
     files.mount(app)
     app.openapi = partial(_described, app)  # type: ignore[method-assign]  # as FastAPI documents
-    traces = telemetry.set_up() if settings.telemetry else telemetry.Telemetry()
-    observer = telemetry.StepObserver(service.metrics, traces)
+    tracer = telemetry.set_up() if settings.telemetry else None
+    observer = telemetry.Telemetry(tracer, service.metrics)
     mind.work.background.observe(observer)
     around = Around(
         names=Names.of(settings),
         metrics=service.metrics,
         traffic=service.traffic,
-        telemetry=traces,
-        observer=observer,
+        telemetry=observer,
     )
     app.add_middleware(_enveloped, around=around)
     return app

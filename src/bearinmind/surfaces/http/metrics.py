@@ -6,6 +6,7 @@ users only the largest are named. No id and no text of anybody is in a label.
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +31,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from bearinmind.app import Mind
 from bearinmind.errors import MindError
 from bearinmind.observer import StepKind
-from bearinmind.protocols import OwnerUse, QueueEnds, StoreFacts
+from bearinmind.protocols import OwnerUse, StoreFacts
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.sync.model import SyncStatus
@@ -56,35 +57,22 @@ class Metrics:
 
     def __init__(self, pool: Pool, streams: Pool, store: Callable[[], StoreState]) -> None:
         self._registry = registry = CollectorRegistry()
-        self._requests = Counter(
-            "bearinmind_requests",
-            "Requests that were answered.",
-            ["method", "route", "status"],
-            registry=registry,
+        self._requests = self._counter(
+            "requests", "Requests that were answered.", "method", "route", "status"
         )
-        self._seconds = Histogram(
-            "bearinmind_request_seconds",
-            "How long answers took.",
-            ["method", "route"],
-            buckets=_SECONDS,
-            registry=registry,
+        self._refused = self._counter("refused", "Answers that told an error.", "code")
+        self._hooks = self._counter("hook_runs", "Runs that hooks told of.", "event", "outcome")
+        self._worked = self._counter(
+            "work_done", "What became of jobs of this server's worker.", "kind", "outcome"
         )
-        self._refused = _counter(registry, "refused", "Answers that told an error.", "code")
-        self._hooks = _counter(
-            registry, "hook_runs", "Runs that hooks told of.", "event", "outcome"
+        self._recalls = self._counter("recalls", "Recalls.")
+        self._degraded = self._counter(
+            "recalls_degraded", "Recalls that a leg or a reranker had no whole part in."
         )
-        self._worked = _counter(
-            registry, "work_done", "What became of jobs of this server's worker.", "kind", "outcome"
-        )
-        self._recalls = Counter("bearinmind_recalls", "Recalls.", registry=registry)
-        self._degraded = Counter(
-            "bearinmind_recalls_degraded",
-            "Recalls that a leg or a reranker had no part in, or not its whole part.",
-            registry=registry,
-        )
+        self._seconds = self._histogram("request", "An answer.", _SECONDS, "method", "route")
         self._steps = {
-            StepKind.SQL: _histogram(registry, "statement", "a statement of the store"),
-            StepKind.LEG: _histogram(registry, "leg", "a leg of a recall"),
+            StepKind.SQL: self._histogram("statement", "A statement.", _FEW_SECONDS, "statement"),
+            StepKind.LEG: self._histogram("leg", "A leg of a recall.", _FEW_SECONDS, "leg"),
         }
         for name, says, value in (
             ("bearinmind_requests_running", "Requests in hand.", lambda: pool.running),
@@ -109,10 +97,8 @@ class Metrics:
     def hook_ran(self, told: str) -> None:
         """Count a run of a hook, of which the next run tells: the event, and what became of it."""
         event, _, outcome = told.partition(" ")
-        self._hooks.labels(
-            event if event in _HOOK_EVENTS else OTHER,
-            outcome if outcome in _HOOK_OUTCOMES else OTHER,
-        ).inc()
+        outcome = outcome if outcome in _HOOK_OUTCOMES else OTHER
+        self._hooks.labels(event if event in _HOOK_EVENTS else OTHER, outcome).inc()
 
     def looked_at(self, answer: object) -> None:
         """Count what an answer says about the server itself."""
@@ -135,24 +121,18 @@ class Metrics:
         """All counts as Prometheus reads them."""
         return generate_latest(self._registry)
 
+    def _counter(self, name: str, says: str, *labels: str) -> Counter:
+        return Counter(f"bearinmind_{name}", says, labels, registry=self._registry)
+
+    def _histogram(self, what: str, says: str, buckets: Sequence[float], *labels: str) -> Histogram:
+        says = f"How long it took: {says}"
+        name = f"bearinmind_{what}_seconds"
+        return Histogram(name, says, labels, buckets=buckets, registry=self._registry)
+
 
 def version() -> str:
     """The version of the package."""
     return metadata.version("bearinmind")
-
-
-def _counter(registry: CollectorRegistry, name: str, says: str, *labels: str) -> Counter:
-    return Counter(f"bearinmind_{name}", says, labels, registry=registry)
-
-
-def _histogram(registry: CollectorRegistry, what: str, says: str) -> Histogram:
-    return Histogram(
-        f"bearinmind_{what}_seconds",
-        f"How long {says} took.",
-        [what],
-        buckets=_FEW_SECONDS,
-        registry=registry,
-    )
 
 
 # ---- the store -----------------------------------------------------------------------------------
@@ -203,16 +183,16 @@ class StoreWatch:
 
 
 class QueueAge:
-    """How long the oldest job of each kind has waited, as far as looks at the queue can tell.
+    """How long the oldest job of each kind has waited at least, by looks at the queue.
 
-    A job has no time of its own, but a number, and later ones have higher numbers. So the first job
-    of now was there at the first look that saw its number or a higher one.
+    Jobs have numbers that rise. The first one of now was there at the first look that saw its
+    number or a higher one.
     """
 
     def __init__(self) -> None:
         self._looks: dict[str, deque[tuple[float, int]]] = {}
 
-    def __call__(self, ends: Iterable[QueueEnds], now: float) -> dict[str, float]:
+    def __call__(self, ends: Iterable[tuple[str, int, int]], now: float) -> dict[str, float]:
         """By kind, the seconds that its first job has waited at least."""
         ages = {}
         for kind, first, last in ends:
@@ -247,47 +227,41 @@ class _StoreCollector:
     def collect(self) -> Iterator[Metric]:
         """The gauges of the store; what cannot be read is left out."""
         state = self._look()
-        queue = state.work.queue if state.work else ()
-        jobs = {(count.kind, count.state): 0 for count in queue}
-        for count in queue:  # of every vector space and extractor
+        jobs: Counts[tuple[str, ...]] = Counts()
+        for count in state.work.queue if state.work else ():  # of every space and extractor
             jobs[count.kind, count.state] += count.jobs
-        yield _gauge("work_jobs", "Jobs of background work.", jobs, "kind", "state")
-        ages = {(kind,): age for kind, age in state.ages.items()}
-        yield _gauge("work_oldest_seconds", "How long the oldest job has waited.", ages, "kind")
         named = state.uses[:MOST_OWNERS]
-        memories = {(use.owner,): use.memories for use in named}
-        bytes_ = {(use.owner,): use.bytes for use in named}
-        yield _gauge("owner_memories", "Live memories of the largest users.", memories, "owner")
-        yield _gauge("owner_bytes", "Bytes of their memories.", bytes_, "owner")
-        plain: dict[str, tuple[str, float | None]] = {
-            "owners": ("Users who have memories.", len(state.uses)),
-            "memories": ("Live memories of all users.", sum(x.memories for x in state.uses)),
-            "memory_bytes": ("Bytes of all memories.", sum(x.bytes for x in state.uses)),
-            "store_bytes": ("Bytes of the store.", state.facts.bytes if state.facts else None),
-            "replica_lag_seconds": ("How far the replica may be behind.", state.replica_lag),
+        yield _gauge("work_jobs", jobs, "kind", "state")
+        yield _gauge("work_oldest_seconds", {(x,): age for x, age in state.ages.items()}, "kind")
+        yield _gauge("owner_memories", {(use.owner,): use.memories for use in named}, "owner")
+        yield _gauge("owner_bytes", {(use.owner,): use.bytes for use in named}, "owner")
+        plain: dict[str, float | None] = {
+            "owners": len(state.uses),
+            "memories": sum(use.memories for use in state.uses),
+            "memory_bytes": sum(use.bytes for use in state.uses),
+            "store_bytes": state.facts.bytes if state.facts else None,
+            "replica_lag_seconds": state.replica_lag,
         }
         if state.sync:
-            plain["sync_waiting"] = ("Changes that the server does not have.", state.sync.waits)
-            plain["sync_refused"] = ("Changes that it refuses.", state.sync.refused)
-            plain["sync_conflicts"] = ("Conflicts that nobody resolved.", state.sync.conflicts)
+            plain["sync_waiting"] = state.sync.waits
+            plain["sync_refused"] = state.sync.refused
+            plain["sync_conflicts"] = state.sync.conflicts
             since = {(way,): (state.now - at).total_seconds() for way, at in synced(state.sync)}
-            yield _gauge("sync_age_seconds", "Since the last sync that worked.", since, "way")
-        for name, (says, value) in plain.items():
+            yield _gauge("sync_age_seconds", since, "way")
+        for name, value in plain.items():
             if value is not None:
-                yield _gauge(name, says, {(): value})
+                yield _gauge(name, {(): value})
 
 
 def synced(sync: SyncStatus) -> Iterator[tuple[str, datetime]]:
     """When something was last got and sent, if ever."""
-    for way, at in (("pull", sync.peer.pulled_at), ("push", sync.peer.pushed_at)):
-        if at is not None:
-            yield way, at
+    ways = (("pull", sync.peer.pulled_at), ("push", sync.peer.pushed_at))
+    return ((way, at) for way, at in ways if at is not None)
 
 
-def _gauge(
-    name: str, says: str, values: Mapping[tuple[str, ...], float], *labels: str
-) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(f"bearinmind_{name}", says, labels=labels)
+def _gauge(name: str, values: Mapping[tuple[str, ...], float], *labels: str) -> GaugeMetricFamily:
+    said = f"See docs/howto/observe.md: {name.replace('_', ' ')}."
+    family = GaugeMetricFamily(f"bearinmind_{name}", said, labels=labels)
     for place, value in values.items():
         family.add_metric(place, value)
     return family

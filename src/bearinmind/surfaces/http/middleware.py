@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bearinmind.errors import AddressTooLong, MindError, NotAllowed
-from bearinmind.observer import OBSERVER, Observer
+from bearinmind.observer import OBSERVER
 from bearinmind.remember.secrets import find
 from bearinmind.surfaces.http import logs, responses
 from bearinmind.surfaces.http.auth import Names
@@ -48,7 +48,6 @@ class Around:
     metrics: Metrics
     traffic: TrafficCounter
     telemetry: Telemetry
-    observer: Observer | None = None  #: is told what is done for a request
 
 
 class Envelope:
@@ -86,8 +85,8 @@ class _Exchange:
         self._status: int | None = None
 
     async def run(self, receive: Receive) -> None:
-        OBSERVER.set(self._around.observer)  # of this request alone: each has a task of its own
-        with self._around.telemetry.following(self._method, self._headers) as followed:
+        OBSERVER.set(self._around.telemetry)  # of this request alone: each has a task of its own
+        with self._around.telemetry.following(self._method, self._headers) as answered:
             try:
                 await self._answer(receive)
             except Exception as exc:  # noqa: BLE001  whatever it is, the client is told and the log too
@@ -95,7 +94,7 @@ class _Exchange:
                 await self._give_up()
             finally:
                 route, status = self._route, self._status or HTTPStatus.INTERNAL_SERVER_ERROR
-                followed.answered(self._method, route, status)
+                answered(self._method, route, status)
                 self._account(route, status)
 
     async def _answer(self, receive: Receive) -> None:

@@ -24,6 +24,14 @@ Row = tuple[str, str]
 
 _MOST_OWNERS = 10  # named on the page
 _MIB = 2**20
+_WELL = "everything works as it should"
+_TEMPLATE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Status of Bear in Mind</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><link rel="stylesheet" href="/page/style.css">
+<link rel="icon" href="/page/icon.svg" type="image/svg+xml"></head>
+<body><main><h1>Status of Bear in Mind</h1><table>{lines}</table></main></body></html>
+"""
 
 
 def add(app: FastAPI, service: Service, degraded: Callable[[], tuple[str, ...]]) -> None:
@@ -31,12 +39,12 @@ def add(app: FastAPI, service: Service, degraded: Callable[[], tuple[str, ...]])
 
     def answer(request: Request) -> Response:
         is_admin = _is_admin(service, request)
+        status = HTTPStatus.OK
         try:
-            faults = degraded()
-            status, said = HTTPStatus.OK, "; ".join(faults) or "everything works as it should"
+            rows = [("Server", "ready"), ("State", "; ".join(degraded()) or _WELL)]
         except MindError as exc:
-            status, said = HTTPStatus.SERVICE_UNAVAILABLE, f"the store does not answer: {exc.code}"
-        rows = [("Server", "ready" if status is HTTPStatus.OK else "not ready"), ("State", said)]
+            status = HTTPStatus.SERVICE_UNAVAILABLE
+            rows = [("Server", "not ready"), ("State", f"the store does not answer: {exc.code}")]
         if is_admin:
             rows += [("Version", version()), *_rows(service.store())]
         headers = {"Content-Security-Policy": POLICY}
@@ -75,8 +83,8 @@ def _rows(state: StoreState) -> Iterator[Row]:
         yield "Sync", f"{state.sync.waits:,} changes wait, {state.sync.refused:,} are refused"
         for way, at in synced(state.sync):
             yield f"Last {way}", f"{at:%Y-%m-%d %H:%M} UTC"
-    memories, bytes_ = (sum(x[1] for x in state.uses), sum(x[2] for x in state.uses))
-    yield "Memories", f"{memories:,} of {len(state.uses):,} users, {bytes_ / _MIB:,.1f} MiB"
+    memories = sum(use.memories for use in state.uses)
+    yield "Memories", f"{memories:,} of {len(state.uses):,} users"
     for use in state.uses[:_MOST_OWNERS]:
         yield f"User {use.owner}", f"{use.memories:,} memories, {use.bytes / _MIB:,.1f} MiB"
 
@@ -86,11 +94,4 @@ def _page(rows: list[Row]) -> str:
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
         for name, value in rows
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<title>Status of Bear in Mind</title>\n'
-        '<link rel="icon" href="/page/icon.svg" type="image/svg+xml">\n'
-        '<link rel="stylesheet" href="/page/style.css">\n</head>\n<body>\n<main>\n'
-        f"<h1>Status of Bear in Mind</h1>\n<table>\n{lines}\n</table>\n</main>\n</body>\n</html>\n"
-    )
+    return _TEMPLATE.replace("{lines}", lines)

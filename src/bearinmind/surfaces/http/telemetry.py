@@ -5,11 +5,12 @@ Only names of our own code are in them: neither addresses of requests nor parame
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from http import HTTPStatus
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bearinmind.errors import MissingExtra
 from bearinmind.observer import StepKind
@@ -22,31 +23,22 @@ if TYPE_CHECKING:
 # addresses into its spans: what is asked stands in them.
 
 
-class Followed(Protocol):
-    """A request that is followed."""
-
-    def answered(self, method: str, route: str, status: int) -> None:
-        """Say what became of it."""
-
-
-class Unfollowed:
-    """A request that nobody follows."""
-
-    def answered(self, method: str, route: str, status: int) -> None:
-        """Say it to nobody."""
+#: Says what became of a request: its method, its route and its status.
+Answered = Callable[[str, str, int], None]
 
 
 class Telemetry:
-    """Follows requests if it was set up, and does nothing otherwise."""
+    """Satisfies `bearinmind.observer.Observer`; follows what is done if there is a tracer."""
 
-    def __init__(self, tracer: Tracer | None = None) -> None:
+    def __init__(self, tracer: Tracer | None = None, metrics: Metrics | None = None) -> None:
         self._tracer = tracer
+        self._metrics = metrics
 
     @contextmanager
-    def following(self, method: str, headers: Mapping[str, str]) -> Iterator[Followed]:
+    def following(self, method: str, headers: Mapping[str, str]) -> Iterator[Answered]:
         """Follow a request, perhaps as a part of what its sender follows."""
         if self._tracer is None:
-            yield Unfollowed()
+            yield lambda _method, _route, _status: None
             return
         from opentelemetry import propagate  # noqa: PLC0415  an extra
         from opentelemetry.trace import SpanKind  # noqa: PLC0415
@@ -58,62 +50,47 @@ class Telemetry:
             record_exception=False,  # what it says may be what was asked
             set_status_on_exception=False,
         ) as span:
-            yield _Following(span)
+            yield partial(_tell, span)
 
     @contextmanager
     def step(self, kind: StepKind, name: str) -> Iterator[None]:
-        """Follow a part of what is done for a request."""
-        if self._tracer is None:
-            yield
-            return
-        with self._tracer.start_as_current_span(
-            f"{kind} {name}",
-            attributes={f"bearinmind.{kind}": name},
-            record_exception=False,  # as above
-            set_status_on_exception=False,
-        ):
-            yield
-
-
-class _Following:
-    def __init__(self, span: Span) -> None:
-        self._span = span
-
-    def answered(self, method: str, route: str, status: int) -> None:
-        from opentelemetry.trace import StatusCode  # noqa: PLC0415
-
-        self._span.update_name(f"{method} {route}")
-        self._span.set_attribute("http.request.method", method)
-        self._span.set_attribute("http.route", route)
-        self._span.set_attribute("http.response.status_code", status)
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            self._span.set_status(StatusCode.ERROR)
-
-
-class StepObserver:
-    """Satisfies `bearinmind.observer.Observer`: measures every step, and follows it."""
-
-    def __init__(self, metrics: Metrics, telemetry: Telemetry) -> None:
-        self._metrics = metrics
-        self._telemetry = telemetry
-
-    @contextmanager
-    def step(self, kind: StepKind, name: str) -> Iterator[None]:
-        """Measure a step, and follow it."""
+        """Measure a part of what is done, and follow it."""
         began = perf_counter()
         try:
-            with self._telemetry.step(kind, name):
+            with (
+                nullcontext()
+                if self._tracer is None
+                else self._tracer.start_as_current_span(
+                    f"{kind} {name}",
+                    attributes={f"bearinmind.{kind}": name},
+                    record_exception=False,  # as above
+                    set_status_on_exception=False,
+                )
+            ):
                 yield
         finally:
-            self._metrics.took(kind, name, perf_counter() - began)
+            if self._metrics is not None:
+                self._metrics.took(kind, name, perf_counter() - began)
 
-    def worked(self, kind: str, *, finished: int, postponed: int, given_up: int) -> None:
+    def worked(self, kind: str, finished: int, postponed: int, given_up: int) -> None:
         """Count what became of jobs."""
-        self._metrics.worked(kind, finished=finished, postponed=postponed, given_up=given_up)
+        if self._metrics is not None:
+            self._metrics.worked(kind, finished=finished, postponed=postponed, given_up=given_up)
 
 
-def set_up() -> Telemetry:
-    """Send traces to where the OTEL_ variables of OpenTelemetry say."""
+def _tell(span: Span, method: str, route: str, status: int) -> None:
+    from opentelemetry.trace import StatusCode  # noqa: PLC0415
+
+    span.update_name(f"{method} {route}")
+    span.set_attribute("http.request.method", method)
+    span.set_attribute("http.route", route)
+    span.set_attribute("http.response.status_code", status)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        span.set_status(StatusCode.ERROR)
+
+
+def set_up() -> Tracer:
+    """A tracer that sends to where the OTEL_ variables of OpenTelemetry say."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
             OTLPSpanExporter,
@@ -128,4 +105,4 @@ def set_up() -> Telemetry:
         ) from exc
     provider = TracerProvider(resource=Resource.create({"service.name": "bearinmind"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return Telemetry(provider.get_tracer("bearinmind"))
+    return provider.get_tracer("bearinmind")
