@@ -6,10 +6,14 @@ sets one for each request, and for its worker. Without one, nobody measures anyt
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Protocol
+from functools import wraps
+from typing import Any, Protocol, TypeVar, cast
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class StepKind(StrEnum):
@@ -38,3 +42,14 @@ def step(kind: StepKind, name: str) -> AbstractContextManager[object]:
     """A step, which the observer of this context is told of, if there is any."""
     observer = OBSERVER.get()
     return _UNOBSERVED if observer is None else observer.step(kind, name)
+
+
+def measured(method: Method) -> Method:
+    """A method that runs the statement of this name, as a step."""
+
+    @wraps(method)
+    def run(self: object, statement: str, *rest: Any) -> Any:  # noqa: ANN401  those of the method
+        with step(StepKind.SQL, statement):
+            return method(self, statement, *rest)
+
+    return cast("Method", run)

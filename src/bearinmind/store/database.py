@@ -6,14 +6,12 @@ and with the same parameters. A list among the parameters is a list to the state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol
 
-from bearinmind.observer import StepKind, step
 from bearinmind.protocols import Finding
 from bearinmind.text.analysis import Entry
 from bearinmind.text.sql_statements import SHARED, statements_of
@@ -25,19 +23,6 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 NOTHING: Parameters = {}
-
-_Method = TypeVar("_Method", bound=Callable[..., Any])
-
-
-def measured(method: _Method) -> _Method:
-    """A method that runs the statement of this name, told to the observer as a step."""
-
-    @wraps(method)
-    def run(self: object, statement: str, *rest: Any) -> Any:  # noqa: ANN401  those of the method
-        with step(StepKind.SQL, statement):
-            return method(self, statement, *rest)
-
-    return cast("_Method", run)
 
 
 def form_of(statement: str, parameters: Parameters) -> str:

@@ -12,8 +12,8 @@ import psycopg
 from psycopg import Connection
 
 from bearinmind import errors
-from bearinmind.observer import StepKind, step
-from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, measured
+from bearinmind.observer import StepKind, measured, step
+from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
 from bearinmind.store.postgres.connection_pool import (
     UNCHANGED,
     UNKNOWN,
