@@ -50,7 +50,7 @@ def test_every_metric_of_the_dashboard_and_the_alerts_is_told_by_a_server(tmp_pa
     asked = [*queries(), *(rule["expr"] for rule in rules())]
     wanted = {name for text in asked for name in _METRIC.findall(text)}
 
-    # A file has no replica: tests/surfaces/test_on_postgres.py looks at that one.
+    # A file has no replica: tests/acceptance/test_recall_from_replica.py has one.
     assert wanted - told == {"bearinmind_replica_lag_seconds"}
     assert len(wanted) > 25
 
