@@ -40,7 +40,7 @@ EVERY_MACHINE: Mapping[str, str] = {
     "the index is made anew, or a key rotated, for everybody": (
         "unindexed sealed_under sealed_otherwise"
     ),
-    "an administrator reads what everybody did": "list_whole_audit",
+    "an administrator reads what everybody did": "list_whole_audit uses_by_owner",
 }
 #: A whole store is moved by these: `give_` pages, and what is counted before and after.
 _OF_A_MOVE = (
