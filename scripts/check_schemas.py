@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import yaml
-from compose_spec import ComposeSpecification
+from compose_spec import ComposeSpecification  # type: ignore[import-not-found]  # a tool of test-deploy
 from jsonschema import Draft202012Validator
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::\?[^}]*)?\}")

@@ -82,7 +82,7 @@ class Metrics:
             Gauge(name, says, registry=registry).set_function(value)
         Info("bearinmind_build", "What runs.", registry=registry).info({"version": version()})
         ProcessCollector(registry=registry)
-        registry.register(_StoreCollector(store))
+        registry.register(_StoreGauges(store))
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
@@ -214,7 +214,7 @@ def _tried(read: Callable[[], Value]) -> Value | None:
     return None
 
 
-class _StoreCollector:
+class _StoreGauges:
     """The store, looked at whenever Prometheus asks."""
 
     def __init__(self, look: Callable[[], StoreState]) -> None:
@@ -246,8 +246,8 @@ class _StoreCollector:
             plain["sync_waiting"] = state.sync.waits
             plain["sync_refused"] = state.sync.refused
             plain["sync_conflicts"] = state.sync.conflicts
-            since = {(way,): (state.now - at).total_seconds() for way, at in synced(state.sync)}
-            yield _gauge("sync_age_seconds", since, "way")
+            ages = {way: (state.now - at).total_seconds() for way, at in synced(state.sync)}
+            yield _gauge("sync_age_seconds", {(x,): age for x, age in ages.items()}, "way")
         for name, value in plain.items():
             if value is not None:
                 yield _gauge(name, {(): value})
