@@ -187,15 +187,15 @@ class _Asked(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         if self.headers["Authorization"] != "Bearer t0":
             realm = f'Bearer realm="http://127.0.0.1:{self.server.server_port}/token",service="x"'
-            self.reply(401, **{"WWW-Authenticate": realm})
+            self.reply(401, header=("WWW-Authenticate", realm))
         elif self.server.missing and self.server.missing in self.path:
             self.reply(404)
         else:
-            self.reply(200, **{"Docker-Content-Digest": DIGEST})
+            self.reply(200, header=("Docker-Content-Digest", DIGEST))
 
-    def reply(self, status: int, body: bytes = b"", **headers: str) -> None:
+    def reply(self, status: int, body: bytes = b"", header: tuple[str, str] = ("X", "")) -> None:
         self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+        for name, value in (header, ("Content-Length", str(len(body)))):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
