@@ -211,8 +211,14 @@ test-integrations: $(READY) ## The adapters with their real frameworks, from the
 	PYTHON="$(PYTHON)" packages/adapters/test
 	cd packages/typescript && npm ci --silent --no-audit --no-fund && npm test
 
+image: encoder ## Build the container image with docker, or with what BUILDER names
+	scripts/build-image
+
+test-deploy: encoder ## What deploy/ holds: container, compose, Helm chart, systemd unit, alerts; as root on Debian the image is built and run
+	scripts/test-deploy
+
 clean: ## Remove everything that can be made again
-	rm -rf $(VENV) .encoder .integrations dist .cache/site* .cache/mkdocs.yml .cache/actionlint packages/typescript/node_modules packages/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .encoder .wheel .integrations dist .cache/site* .cache/mkdocs.yml .cache/actionlint packages/typescript/node_modules packages/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 test-agents: $(READY) ## Claude Code, Codex and Gemini CLI with our hooks and tools; installs them into .cache (900 MB, Node 20)
 	@scripts/need-agents

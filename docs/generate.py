@@ -254,6 +254,7 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "oidc_create": "true or false",
         "oidc_access": "read or write",
         "oidc_admin_groups": "names",
+        "metrics_user": "the name of a user, or none",
         "telemetry": "true or false",
         "curate": "off or inbox",
         "decay_days": "days above 0 by category",

@@ -418,6 +418,9 @@ class SettingFields(BaseModel):
         le=3_600,
         description="Most seconds that a stopping server waits for its connections to end.",
     )
+    metrics_user: _Name | None = Field(
+        default=None, description="A user whose key may read /metrics, beside administrators."
+    )
     telemetry: bool = Field(
         default=False,
         description="Send traces of requests to the collector that the OTEL_ variables name.",

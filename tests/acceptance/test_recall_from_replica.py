@@ -59,6 +59,16 @@ def test_a_recall_has_what_was_just_stored_and_then_comes_from_the_standby(
     wait_until(read_there)
 
 
+def test_how_far_the_standby_may_be_behind_is_told(memory: Mind) -> None:
+    def lag() -> float:
+        found = memory.server.store.replica_lag()
+        assert found is not None
+        return found
+
+    memory.store("The harbour is full.")
+    wait_until(lambda: lag() < 60)
+
+
 def test_what_reads_in_order_to_write_reads_the_leader(memory: Mind) -> None:
     id_ = memory.store("The tide is low.").memory.id
     for height in range(20):  # a stale version would be a conflict

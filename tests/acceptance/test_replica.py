@@ -132,6 +132,19 @@ def test_reads_go_to_the_standby(pair: Cluster, replica: Replica) -> None:
     assert standby
 
 
+def test_it_is_told_how_far_a_standby_may_be_behind(
+    pair: Cluster, primary: Connections, replica: Replica, moving: Clock
+) -> None:
+    wait_until(lambda: replica.lag() < STALENESS)
+    with _stalled(pair):
+        _add(primary, 9_001)
+        moving.later += 600
+        assert 600 <= replica.lag() < float("inf")
+    wait_until(lambda: replica.lag() < 600)
+    with _replica("postgresql://ada@127.0.0.1:1/none", primary) as gone:
+        assert gone.lag() == float("inf")
+
+
 def test_a_standby_of_an_idle_primary_stays_in_use(replica: Replica, moving: Clock) -> None:
     wait_until(lambda: _source(replica) is Source.REPLICA)
     moving.later = STALENESS * 1.5

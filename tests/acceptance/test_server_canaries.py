@@ -258,7 +258,15 @@ def put_in_beside_the_verbs(house: House) -> None:
             house.ask("ada", "POST", path, json=message)
             house.ask("ada", "GET", path, params={canary.text: canary.text})
     for token in house.tokens():
-        for header in ("Host", "Origin", "Authorization", "X-Request-Id", "traceparent", "Cookie"):
+        for header in (
+            "Host",
+            "Origin",
+            "Authorization",
+            "X-Request-Id",
+            "traceparent",
+            "Cookie",
+            "X-Bear-In-Mind-Hook",
+        ):
             house.ask("ada", "GET", f"{ROOT}/stats", headers={header: token})
         house.ask(None, "GET", f"{ROOT}/stats", headers={"Authorization": f"Bearer {token}"})
         house.ask("ada", "POST", f"{ROOT}/import", headers={"Content-Type": token}, content=b"{}")
@@ -270,7 +278,9 @@ def look_at_the_rest(house: House) -> None:
     page = house.ask(None, "GET", "/").text
     files = re.findall(r'(?:src|href)="(/?page/[^"]+)"', page)
     assert files
-    for path in ("/metrics", "/openapi.json", "/healthz", "/readyz", *files):
+    for path in ("/metrics", "/status"):
+        assert house.ask("root", "GET", path).is_success
+    for path in ("/status", "/openapi.json", "/healthz", "/readyz", *files):
         assert house.ask("ada", "GET", f"/{path.lstrip('/')}").is_success
     assert house.ask(None, "GET", "/.well-known/oauth-protected-resource").is_success
 

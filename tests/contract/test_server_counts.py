@@ -15,6 +15,7 @@ from bearinmind.protocols import (
     BrowserSession,
     DeadJob,
     OwnerSize,
+    OwnerUse,
     Step,
     Store,
     TrafficCount,
@@ -156,6 +157,25 @@ def test_an_administrator_sees_sizes_shares_and_jobs_that_were_given_up(
     store.give_back(jobs, "no room", noon, dead=True)
     [job] = store.dead_jobs(10)
     assert job == DeadJob("compare", "", scope.user, memory.id, job.attempts, "no room")
+
+
+def test_a_server_measures_users_and_the_queue(
+    store: Store, scope: Scope, make: Callable[..., Memory], noon: datetime
+) -> None:
+    assert (store.uses_by_owner(), store.queue_ends()) == ([], [])
+    first, second = make("walruses sing"), make("größer")
+    store.put(scope, first)
+    [(_, oldest, _)] = store.queue_ends()
+    store.put(scope, second)
+    [ends] = store.queue_ends()
+
+    assert store.uses_by_owner() == [OwnerUse(scope.user, 2, 13 + 8)]  # in UTF-8
+    assert ends[:2] == ("compare", oldest)
+    assert ends[2] > oldest
+    assert store.replica_lag() is None
+    jobs = store.claim(["compare"], 10, noon, noon + HOUR)
+    store.give_back(jobs, "no room", noon, dead=True)
+    assert store.queue_ends() == []
 
 
 def test_memories_are_counted_by_day_and_by_session_of_their_agent(

@@ -44,7 +44,7 @@ EVERY_MACHINE: Mapping[str, str] = {
     "the index is made anew, or a key rotated, for everybody": (
         "unindexed sealed_under sealed_otherwise"
     ),
-    "an administrator reads what everybody did": "list_whole_audit versions_by_owner",
+    "an administrator reads what everybody did": "list_whole_audit versions_by_owner uses_by_owner",
     "a user is erased from what others have": (
         "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts redact_audit"
     ),

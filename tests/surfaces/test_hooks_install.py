@@ -365,21 +365,36 @@ def test_an_address_that_will_not_do_is_refused(
 # ---- how they are doing ------------------------------------------------------------------------
 
 
-def test_status_and_doctor_say_what_went_wrong(run: Run, at_home: Path, tmp_path: Path) -> None:
+def test_status_says_what_went_wrong(run: Run, at_home: Path, tmp_path: Path) -> None:
     before = run("hooks", "status").out
     home = hooked(run, at_home, tmp_path / "acme", "--url", "http://127.0.0.1:9", deadline_ms=5_000)
     quiet = run("hooks", "status", "--json").json
     home.claude().prompt("Where is the turbine?")
-    status, doctor = run("hooks", "status"), run("doctor", "--json")
+    status = run("hooks", "status")
 
     assert "not installed" in before
     assert quiet["answers"] is False
     assert quiet["runs"] == []
     assert "1 failed (the server: ConnectionRefusedError)" in status.out
-    (check,) = [each for each in json.loads(doctor.out)["checks"] if each["name"] == "hooks"]
-    assert not check["good"]
-    assert "ConnectionRefusedError" in check["detail"]
-    assert doctor.code == 5
+
+
+def test_doctor_speaks_only_of_the_hooks_that_lead_to_its_store(
+    run: Run, at_home: Path, tmp_path: Path
+) -> None:
+    def checks(*options: object) -> list[dict[str, Any]]:
+        found = json.loads(run(*options, "doctor", "--json").out)["checks"]
+        return [check for check in found if check["name"] == "hooks"]
+
+    home = hooked(run, at_home, tmp_path / "acme", deadline_ms=5_000)
+    home.claude().prompt("Where is the turbine?")  # no server runs
+    [own] = checks()
+    others = checks("--store", tmp_path / "another.db")
+    hooked(run, at_home, tmp_path / "acme", "--url", "http://127.0.0.1:9")
+
+    assert not own["good"]
+    assert "ConnectionRefusedError" in own["detail"]
+    assert others == []
+    assert checks() == []  # a server elsewhere serves another store
 
 
 def test_a_hook_can_be_tried_by_hand(

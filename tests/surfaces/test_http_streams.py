@@ -117,14 +117,23 @@ def test_one_import_too_many_is_asked_to_come_back(server: Serving) -> None:
     ada = server.client("ada")
     with connected(server) as connection:
         begin_import(server, connection)
-        wait_until(lambda: "bearinmind_streams_running 1.0" in ada.get("/metrics").text)
+        wait_until(
+            lambda: (
+                "bearinmind_streams_running 1.0"
+                in server.client("root", "admin").get("/metrics").text
+            )
+        )
 
         refused = ada.post("/api/v1/import", content=b"", headers=LINES)
 
         assert (refused.status_code, refused.json()["code"]) == (503, "server_overloaded")
         assert int(refused.headers["Retry-After"]) >= 1
         assert ada.get("/api/v1/stats").status_code == 200
-    wait_until(lambda: "bearinmind_streams_running 0.0" in ada.get("/metrics").text)
+    wait_until(
+        lambda: (
+            "bearinmind_streams_running 0.0" in server.client("root", "admin").get("/metrics").text
+        )
+    )
     assert imported(ada, b"")[-1]["summary"]["stored"] == 0
 
 
@@ -135,9 +144,18 @@ def test_an_export_that_nobody_reads_ends(server: Serving) -> None:
         key = server.key("ada")
         connection.sendall(f"GET /api/v1/export HTTP/1.1\r\n{head(server, key)}\r\n".encode())
         assert connection.recv(1_000).startswith(b"HTTP/1.1 200")
-        wait_until(lambda: "bearinmind_streams_running 1.0" in ada.get("/metrics").text)
+        wait_until(
+            lambda: (
+                "bearinmind_streams_running 1.0"
+                in server.client("root", "admin").get("/metrics").text
+            )
+        )
 
-    wait_until(lambda: "bearinmind_streams_running 0.0" in ada.get("/metrics").text)
+    wait_until(
+        lambda: (
+            "bearinmind_streams_running 0.0" in server.client("root", "admin").get("/metrics").text
+        )
+    )
 
 
 def connected(server: Serving) -> socket.socket:

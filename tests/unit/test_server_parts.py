@@ -21,12 +21,12 @@ from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.auth import Names
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.logs import JsonLines
+from bearinmind.surfaces.http.metrics import Metrics, StoreState
 from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope
-from bearinmind.surfaces.http.telemetry import Metrics, Telemetry
+from bearinmind.surfaces.http.telemetry import Telemetry
 from bearinmind.surfaces.http.traffic import TrafficCounter
 from bearinmind.surfaces.verbs.answers import read_cursor, write_cursor
 from bearinmind.types import Memory
-from bearinmind.work.status import WorkStatus
 
 
 def test_a_cursor_names_the_place_that_it_was_made_from(
@@ -101,8 +101,8 @@ def test_a_span_has_the_route_and_the_status_and_nothing_else() -> None:
     telemetry = Telemetry(provider.get_tracer("test"))
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    with telemetry.following("GET", {"traceparent": parent, "authorization": "x"}) as followed:
-        followed.answered("GET", "/api/v1/memories/{id}", 503)
+    with telemetry.following("GET", {"traceparent": parent, "authorization": "x"}) as answered:
+        answered("GET", "/api/v1/memories/{id}", 503)
 
     [span] = kept.get_finished_spans()
     assert span.name == "GET /api/v1/memories/{id}"
@@ -117,8 +117,8 @@ def test_a_span_has_the_route_and_the_status_and_nothing_else() -> None:
 
 
 def test_without_telemetry_nothing_is_followed() -> None:
-    with Telemetry().following("GET", {}) as followed:
-        followed.answered("GET", "/", 200)
+    with Telemetry().following("GET", {}) as answered:
+        answered("GET", "/", 200)
 
 
 # ---- what nobody meant to happen ---------------------------------------------------------------
@@ -129,7 +129,7 @@ async def asked(app: ASGIApp) -> list[Message]:
     pool = Pool("test", threads=1, queue=0, seconds=None)
     around = Around(
         names=Names(allowed=frozenset()),
-        metrics=Metrics(pool, pool, lambda: WorkStatus(spaces=(), queue=(), next_due=None)),
+        metrics=Metrics(pool, pool, lambda: StoreState(ages={}, now=datetime.now(UTC))),
         traffic=TrafficCounter(lambda _: None, lambda: datetime.now(UTC)),
         telemetry=Telemetry(),
     )

@@ -8,6 +8,7 @@ with `terminate called`.
 from __future__ import annotations
 
 import atexit
+import contextvars
 import os
 import threading
 import weakref
@@ -77,8 +78,8 @@ class Threads(Executor):
         *args: Any,  # noqa: ANN401  as `Executor` has it
         **kwargs: Any,  # noqa: ANN401
     ) -> Future[Result]:
-        """Have a thread call a function."""
-        return self._pool.submit(fn, *args, **kwargs)
+        """Have a thread call a function, in the context of who asks."""
+        return self._pool.submit(contextvars.copy_context().run, fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the threads end."""

@@ -45,6 +45,7 @@ from bearinmind.protocols.server import BrowserSession as BrowserSession
 from bearinmind.protocols.server import BrowserSessions as BrowserSessions
 from bearinmind.protocols.server import DeadJob as DeadJob
 from bearinmind.protocols.server import OwnerSize as OwnerSize
+from bearinmind.protocols.server import OwnerUse as OwnerUse
 from bearinmind.protocols.server import ServerCounts as ServerCounts
 from bearinmind.protocols.server import Step as Step
 from bearinmind.protocols.server import TrafficCount as TrafficCount

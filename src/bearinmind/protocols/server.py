@@ -113,6 +113,14 @@ class OwnerSize(NamedTuple):
     versions: int
 
 
+class OwnerUse(NamedTuple):
+    """What a user's memories take."""
+
+    owner: UserId
+    memories: int  #: live ones
+    bytes: int  #: of what all their versions say
+
+
 class ServerCounts(Protocol):
     """Keeps what servers count, and tells administrators about everybody."""
 
@@ -136,6 +144,12 @@ class ServerCounts(Protocol):
 
     def sizes_by_owner(self, limit: int) -> list[OwnerSize]:
         """Who has how much, the most first."""
+
+    def uses_by_owner(self) -> list[OwnerUse]:
+        """What every user's memories take. It reads them all: not for every request."""
+
+    def queue_ends(self) -> list[tuple[str, int, int]]:
+        """By kind of work: the first and the last number in the queue; later jobs have higher."""
 
     def dead_jobs(self, limit: int) -> list[DeadJob]:
         """The jobs that were given up, the youngest first."""

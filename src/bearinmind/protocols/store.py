@@ -267,5 +267,8 @@ class Store(
     def facts(self) -> StoreFacts:
         """How large it is, and on what it runs."""
 
+    def replica_lag(self) -> float | None:
+        """Seconds that the copy which recalls read may be behind; None when there is no copy."""
+
     def close(self) -> None:
         """Release files and connections."""

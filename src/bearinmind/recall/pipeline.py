@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.errors import MindError
+from bearinmind.observer import StepKind, step
 from bearinmind.protocols import Following, Fusion, Leg, Readable
 from bearinmind.recall import groups
 from bearinmind.recall.adjust import Adjustments
@@ -382,7 +383,8 @@ def follow(
 def _attempt(name: str, ask: Callable[[], tuple[Ranking, LegReport]]) -> tuple[Ranking, LegReport]:
     began = perf_counter()
     try:
-        return ask()
+        with step(StepKind.LEG, name):
+            return ask()
     except Exception as exc:
         known = isinstance(exc, MindError)
         logger.warning("leg failed", exc_info=not known, extra={"action": "leg", "leg": name})

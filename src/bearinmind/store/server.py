@@ -12,6 +12,7 @@ from bearinmind.protocols import (
     BrowserSession,
     DeadJob,
     OwnerSize,
+    OwnerUse,
     Step,
     TrafficCount,
     TrafficPoint,
@@ -77,6 +78,12 @@ class ServerInDatabase(OnDatabase):
     def sizes_by_owner(self, limit: int) -> list[OwnerSize]:
         records = self._database.read("versions_by_owner", {"limit": limit})
         return [OwnerSize(*record) for record in records]
+
+    def uses_by_owner(self) -> list[OwnerUse]:
+        return [OwnerUse(*record) for record in self._database.read("uses_by_owner")]
+
+    def queue_ends(self) -> list[tuple[str, int, int]]:
+        return [(kind, first, last) for kind, first, last in self._database.read("queue_ends")]
 
     def dead_jobs(self, limit: int) -> list[DeadJob]:
         records = self._database.read("dead_jobs", {"limit": limit})

@@ -21,6 +21,7 @@ from typing import NamedTuple, Protocol
 
 from bearinmind.errors import MindError, ModelFailure, StoreFailure, WorkFailure
 from bearinmind.models import forks
+from bearinmind.observer import OBSERVER, Observer
 from bearinmind.protocols import Job, Work, WorkState
 from bearinmind.work.status import WorkDone
 
@@ -108,6 +109,7 @@ class Worker:
         self._stopping = False
         self._rested: dict[str, datetime] = {}  # kind -> when it may be tried again
         self._sweep_due = time.monotonic()
+        self.observer: Observer | None = None  #: is told what is done
 
     def stop(self) -> None:
         """Stop after the jobs in hand at the latest; the other jobs stay in the queue."""
@@ -144,11 +146,14 @@ class Worker:
         while not self._stopping and (claimed := self._claimed()):
             kind, jobs = claimed
             handled = self._handlers[kind](jobs, lambda: self._stopping)
-            total = total.plus(handled.done.of_kind(kind))
+            done = handled.done
+            total = total.plus(done.of_kind(kind))
+            if observer := OBSERVER.get():
+                observer.worked(kind, done.finished, done.postponed, done.given_up)
             if handled.rest:
                 self._rested[kind] = self._clock() + timedelta(seconds=handled.rest)
             if progress:
-                progress(handled.done.finished + handled.done.given_up)
+                progress(done.finished + done.given_up)
             if time.monotonic() > turn_ends:
                 self._turns.rotate(-1)
                 turn_ends = time.monotonic() + TURN
@@ -188,6 +193,8 @@ class Worker:
         total = WorkDone()
         busy = time.monotonic()
         while not self._stopping:
+            if self.observer is not None:
+                OBSERVER.set(self.observer)
             try:
                 done = self.once(progress)
             except (StoreFailure, ModelFailure) as exc:  # no reason to end: it may pass
@@ -283,11 +290,21 @@ class Background:
         self._lock = forks.Lock()
         self._running: tuple[Worker, threading.Thread] | None = None
         self._process = os.getpid()
+        self._observer: Observer | None = None
+
+    def observe(self, observer: Observer) -> None:
+        """Tell an observer what the workers do from now on, the one on the thread included."""
+        with self._lock:
+            self._observer = observer
+            if self._running is not None:
+                self._running[0].observer = observer
 
     def worker(self, *kinds: str) -> Worker:
         """A worker for this store, for all kinds of jobs or for these."""
         handlers = {kind: x for kind, x in self._handlers.items() if not kinds or kind in kinds}
-        return Worker(self._work, handlers, clock=self._clock)
+        worker = Worker(self._work, handlers, clock=self._clock)
+        worker.observer = self._observer
+        return worker
 
     def nudge(self) -> None:
         """Tell the thread that a job was queued; start it if there is none."""

@@ -13,6 +13,7 @@ import psycopg
 from psycopg import Connection
 
 from bearinmind import errors
+from bearinmind.observer import StepKind, measured, step
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
 from bearinmind.store.postgres.connection_pool import (
     UNCHANGED,
@@ -91,8 +92,13 @@ class Pool:
         other._reads_replica = True  # noqa: SLF001  (its own kind)
         return other
 
+    def replica_lag(self) -> float | None:
+        """Seconds that the replica may be behind; None when there is none."""
+        return None if self._replica is None else self._replica.lag()
+
     # ---- reading -------------------------------------------------------------------------------
 
+    @measured
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         form = form_of(statement, parameters)
         return self._reading(lambda connection: connection.reads.rows(form, parameters))
@@ -113,7 +119,8 @@ class Pool:
                 cursor = connection.execute(text, parameters, binary=True)
             return cursor.fetchall()
 
-        return self._reading(read)
+        with step(StepKind.SQL, statement):
+            return self._reading(read)
 
     def _reading(self, read: Callable[[StoreConnection], list[Row]]) -> list[Row]:
         """Read, and read again when the connection was lost."""
@@ -161,7 +168,8 @@ class Pool:
             with self.connections.connection() as connection:
                 transaction = PostgresTransaction(connection, is_spread=self.is_spread)
                 try:
-                    transaction.begin(owners, self._limits, alone=alone)
+                    with step(StepKind.SQL, "begin"):
+                        transaction.begin(owners, self._limits, alone=alone)
                 except psycopg.Error as exc:
                     transaction.abandon(exc)
                     if attempt == _ATTEMPTS or not is_lost(exc):
@@ -242,7 +250,8 @@ class PostgresTransaction:
         Any error may mean that on a spread store: the machine of the rows commits first.
         """
         try:
-            self._connection.execute("COMMIT")
+            with step(StepKind.SQL, "commit"):
+                self._connection.execute("COMMIT")
         except psycopg.Error as exc:
             if not is_lost(exc) and not self._is_spread:
                 raise
@@ -260,13 +269,16 @@ class PostgresTransaction:
         except psycopg.Error:
             self._connection.close()
 
+    @measured
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         self._note(statement, parameters)
         return _fetch(self._connection, SQL[form_of(statement, parameters)], parameters)
 
+    @measured
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
         return self._connection.execute(SQL[form_of(statement, parameters)], parameters).fetchone()
 
+    @measured
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
         if len(each) > 1 and f"{statement}_many" in SQL:
             answers: list[list[Row]] = [[] for _ in each]
@@ -278,9 +290,11 @@ class PostgresTransaction:
             cursors = [self._connection.execute(SQL[statement], parameters) for parameters in each]
         return [cursor.fetchall() for cursor in cursors]
 
+    @measured
     def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
         return self._connection.execute(SQL[form_of(statement, parameters)], parameters).rowcount
 
+    @measured
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
         if not each:
             return 0
@@ -292,6 +306,7 @@ class PostgresTransaction:
             cursor.executemany(SQL[statement], each)
             return cursor.rowcount
 
+    @measured
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
         """Add rows that are known to be new; many of them by COPY."""
         self._note(statement, *each)

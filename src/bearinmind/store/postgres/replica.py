@@ -34,6 +34,7 @@ _STATEMENTS = statements_of(database.read_sql("postgres", "replica.sql"))
 _WAIT = 1.0  # seconds for a connection; after that a recall reads from the primary
 _TRY_AGAIN = 5.0  # seconds without a try after a failed one, so that not every recall waits
 _LOOK_AGAIN = 0.05  # seconds without a look at a standby that is behind; most catch up in less
+_LOOKS = 20  # at a standby that is behind, until it is said to be
 _REMEMBERED = 128  # positions of the primary; at one for each look, more than any staleness needs
 
 
@@ -145,6 +146,27 @@ class Replica:
     def wrote(self) -> None:
         """Record that a write of this process was just acknowledged: later reads must have it."""
         self._wrote_at = self._clock()
+
+    def lag(self) -> float:
+        """For how many seconds the standby may lack something; infinite when it does not answer.
+
+        Mostly how long it takes to show what the primary has just written.
+        """
+        asked_at, as_of = self._clock(), -inf
+        self._ask_primary(asked_at)
+        try:
+            with self._standby.connection(patience=_WAIT) as connection:
+                for _ in range(_LOOKS):
+                    shown = _position(connection, "replica_position")
+                    if shown is None:  # it is none
+                        return inf
+                    as_of = known_as_of(shown, [*self._samples])
+                    if as_of >= asked_at:
+                        return self._clock() - asked_at
+                    time.sleep(_LOOK_AGAIN)
+        except (psycopg.Error, StoreUnavailable):
+            return inf
+        return self._clock() - as_of
 
     def answer(self, read: Callable[[StoreConnection], Answer]) -> Answer | None:
         """The standby's answer; None when the primary must be read."""

@@ -226,5 +226,8 @@ class PostgresStore(
         extension = {"pgvector": pgvector} if pgvector else {}
         return StoreFacts(size, {"postgres": postgres, **extension})
 
+    def replica_lag(self) -> float | None:
+        return self._pool.replica_lag()
+
     def check(self) -> list[Finding]:
         return database.integrity_findings(self._pool, partly=self._pool.is_spread)

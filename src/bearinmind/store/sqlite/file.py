@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from bearinmind import errors
 from bearinmind.models import forks
+from bearinmind.observer import StepKind, measured, step
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, load_statements
 from bearinmind.store.sqlite import schema
 from bearinmind.text.analysis import Entry
@@ -62,6 +63,7 @@ class SqliteFile:
         """Close every connection of every thread."""
         self.connections.close()
 
+    @measured
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         return self.connections.read(SQL[form_of(statement, parameters)], encoded(parameters))
 
@@ -78,7 +80,8 @@ class SqliteFile:
         connection = self.connections.get()
         self.connections.check_files()
         with translated(self.path):
-            connection.execute("BEGIN IMMEDIATE")
+            with step(StepKind.SQL, "begin"):
+                connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
             except BaseException:
@@ -86,7 +89,8 @@ class SqliteFile:
                     connection.execute("ROLLBACK")
                 raise
             try:
-                connection.execute("COMMIT")
+                with step(StepKind.SQL, "commit"):
+                    connection.execute("COMMIT")
             except sqlite3.Error:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -116,9 +120,11 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
+    @measured
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         return self._run(statement, parameters).fetchall()
 
+    @measured
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
         record: Row | None = self._run(statement, parameters).fetchone()
         return record
@@ -126,12 +132,15 @@ class SqliteTransaction:
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
         return [self.rows(statement, parameters) for parameters in each]
 
+    @measured
     def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
         return self._run(statement, parameters).rowcount
 
+    @measured
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
         return self._connection.executemany(SQL[statement], [*map(encoded, each)]).rowcount
 
+    @measured
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
         self._connection.executemany(SQL[statement], [*map(encoded, each)])
 

@@ -110,6 +110,10 @@ class SqliteStore(
         size = sum(file.stat().st_size for file in parts if file.exists())
         return StoreFacts(size, {})
 
+    def replica_lag(self) -> float | None:
+        """None: there is no copy of a file."""
+        return None
+
     def check(self) -> list[Finding]:
         with translated(self.path):
             connection = self._connections.get()

@@ -92,7 +92,7 @@ def _examine(run: Session) -> list[Check]:
         checks += _store(configuration)
     except MindError as exc:
         checks.append(_bad("store", exc.message, exc.hint))
-    checks += _hooks(state_folder() / "hooks")
+    checks += _hooks(state_folder() / "hooks", configuration.settings)
     return checks
 
 
@@ -369,10 +369,10 @@ _TOO_MANY = 0.2  # of the latest runs; now and then a server is restarted
 _REMEDY = "`bearinmind hooks status` says whether the server answers, and what went wrong."
 
 
-def _hooks(folder: Path) -> Iterator[Check]:
-    """Whether the hooks do their work; nothing when none are installed."""
+def _hooks(folder: Path, settings: Settings) -> Iterator[Check]:
+    """Whether the hooks that lead to this store do their work; nothing about any others."""
     config = folder / "config.json"
-    if not config.is_file():
+    if HookSettings(str(config)).store != str(settings.beside.absolute()):
         return
     runs = summaries(read_log(folder))
     if not runs:

@@ -134,11 +134,15 @@ class Installer:
         """The configuration of the hooks; what a user has added to it stays."""
         known = self._known()
         if self._wanted.url is not None:
-            own: dict[str, Any] = {"url": self._wanted.url.rstrip("/"), "serve": []}
+            own: dict[str, Any] = {"url": self._wanted.url.rstrip("/"), "serve": [], "store": None}
         else:
             address = split_url(known["url"]) if known.get("serve") and known.get("url") else None
             port = address.port if address and address.port else _free_port()
-            own = {"url": f"http://127.0.0.1:{port}", "serve": self._commands.serve(port)}
+            own = {
+                "url": f"http://127.0.0.1:{port}",
+                "serve": self._commands.serve(port),
+                "store": str(self._wanted.settings.beside.absolute()),
+            }
         key = self._key or (None if self._wanted.url else self._own_key())
         return known | own | {"key_file": str(key) if key else None}
 

@@ -24,11 +24,13 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.surfaces.http import (
     auth,
+    metrics,
     openapi,
     provider_sign_in,
     responses,
     routes,
     sign_in,
+    status_page,
     streams,
     telemetry,
 )
@@ -81,15 +83,19 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     provider_sign_in.add(app, service)
     _add_reports(app, service)
     _add_health(app, service)
+    status_page.add(app, service, lambda: _readiness(mind).degraded)
     _add_metadata(app, settings)
     endpoint.mount(app, service)
     files.mount(app)
     app.openapi = partial(_described, app)  # type: ignore[method-assign]  # as FastAPI documents
+    tracer = telemetry.set_up() if settings.telemetry else None
+    observer = telemetry.Telemetry(tracer, service.metrics)
+    mind.work.background.observe(observer)
     around = Around(
         names=Names.of(settings),
         metrics=service.metrics,
         traffic=service.traffic,
-        telemetry=telemetry.set_up() if settings.telemetry else telemetry.Telemetry(),
+        telemetry=observer,
     )
     app.add_middleware(_enveloped, around=around)
     return app
@@ -151,10 +157,16 @@ def _add_health(app: FastAPI, service: Service) -> None:
             raise errors.StoreUnavailable(f"the store does not answer: {exc.code}") from exc
         return responses.noun_answer(ready)
 
-    async def metrics(request: Request) -> Response:
-        await service.pool.run(partial(service.admit, request, Access.READ))
-        text = await service.pool.run(service.metrics.text)
-        return Response(text, media_type=telemetry.METRICS_TYPE)
+    def counts(request: Request) -> bytes:
+        caller = request.state.caller = service.identify(request)
+        named = service.settings.metrics_user
+        # They tell of everybody: names and sizes of users, and how much is asked.
+        service.as_caller(caller, Access.READ if caller.user == named else Access.ADMIN)
+        return service.metrics.text()
+
+    async def metrics_(request: Request) -> Response:
+        text = await service.pool.run(partial(counts, request))
+        return Response(text, media_type=metrics.METRICS_TYPE)
 
     ready_text = "Whether the store answers, and what does not work as it should."
     app.add_api_route(
@@ -170,7 +182,7 @@ def _add_health(app: FastAPI, service: Service) -> None:
         **openapi.of_server("readyz", ready_text, [HTTPStatus.SERVICE_UNAVAILABLE]),
     )
     app.add_api_route(
-        "/metrics", metrics, response_class=Response, **openapi.of_metrics(telemetry.METRICS_TYPE)
+        "/metrics", metrics_, response_class=Response, **openapi.of_metrics(metrics.METRICS_TYPE)
     )
 
 

@@ -25,7 +25,7 @@ from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import cookies, responses
 from bearinmind.surfaces.http.limits import Pool
-from bearinmind.surfaces.http.telemetry import Metrics
+from bearinmind.surfaces.http.metrics import Metrics, StoreWatch
 from bearinmind.surfaces.http.traffic import TrafficCounter
 from bearinmind.types import Access, UserId
 
@@ -56,6 +56,7 @@ class Service:
     sessions: Sessions  #: of browsers
     people: People  #: whom providers vouch for
     metrics: Metrics
+    store: StoreWatch  #: how the store does
     traffic: TrafficCounter
     may_be_open: bool
 
@@ -68,7 +69,7 @@ class Service:
             queue=settings.server_queue,
             seconds=settings.request_seconds,
         )
-        local = is_loopback(settings.server_host)
+        local, store = is_loopback(settings.server_host), StoreWatch(mind)
         streams = Pool("bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None)
         return cls(
             mind=mind,
@@ -78,7 +79,8 @@ class Service:
             streams=streams,
             sessions=mind.accounts.sessions(),
             people=mind.accounts.people(),
-            metrics=Metrics(pool, streams, mind.work.status),
+            metrics=Metrics(pool, streams, store),
+            store=store,
             traffic=TrafficCounter(mind.server.count, mind.server.clock),
             may_be_open=settings.auth == "off"
             or (settings.auth == "auto" and local and not settings.oauth_issuers),
@@ -127,6 +129,7 @@ class Service:
 
     def problem(self, request: HTTPConnection, error: MindError) -> Response:
         """The answer that tells an error."""
+        request.state.code = error.code
         headers, needs = {}, error.needs if isinstance(error, NotAllowed) else None
         if isinstance(error, NotAuthenticated) or (needs and self.people.providers):
             headers = {"WWW-Authenticate": challenge(self.settings, request, needs)}

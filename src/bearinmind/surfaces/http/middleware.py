@@ -15,14 +15,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bearinmind.errors import AddressTooLong, NotAllowed
+from bearinmind.errors import AddressTooLong, MindError, NotAllowed
+from bearinmind.observer import OBSERVER
 from bearinmind.remember.secrets import find
 from bearinmind.surfaces.http import logs, responses
 from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.telemetry import OTHER, Metrics, Telemetry
+from bearinmind.surfaces.http.metrics import OTHER, Metrics
+from bearinmind.surfaces.http.telemetry import Telemetry
 from bearinmind.surfaces.http.traffic import TrafficCounter
 
 REQUEST_ID = "X-Request-Id"
+HOOK = "X-Bear-In-Mind-Hook"  #: what became of the last run of a hook on the sender's machine
 
 _LONGEST_ADDRESS = 32_768  # bytes of a path and its parameters
 _GOOD_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -82,7 +85,8 @@ class _Exchange:
         self._status: int | None = None
 
     async def run(self, receive: Receive) -> None:
-        with self._around.telemetry.following(self._method, self._headers) as followed:
+        OBSERVER.set(self._around.telemetry)  # of this request alone: each has a task of its own
+        with self._around.telemetry.following(self._method, self._headers) as answered:
             try:
                 await self._answer(receive)
             except Exception as exc:  # noqa: BLE001  whatever it is, the client is told and the log too
@@ -90,7 +94,7 @@ class _Exchange:
                 await self._give_up()
             finally:
                 route, status = self._route, self._status or HTTPStatus.INTERNAL_SERVER_ERROR
-                followed.answered(self._method, route, status)
+                answered(self._method, route, status)
                 self._account(route, status)
 
     async def _answer(self, receive: Receive) -> None:
@@ -105,12 +109,16 @@ class _Exchange:
         length = len(self._scope.get("raw_path") or b"") + len(self._scope["query_string"])
         if length > _LONGEST_ADDRESS:
             said = f"the address has {length:,} bytes; it may have {_LONGEST_ADDRESS:,}"
-            return responses.problem(AddressTooLong(said), self._id)
+            return self._problem(AddressTooLong(said))
         try:
             self._around.names.check(self._headers.get("Host"), self._headers.get("Origin"))
         except NotAllowed as exc:
-            return responses.problem(exc, self._id)
+            return self._problem(exc)
         return None
+
+    def _problem(self, error: MindError) -> Response:
+        self._state["code"] = error.code
+        return responses.problem(error, self._id)
 
     async def _tell(self, message: Message) -> None:
         """Send a part of the answer on, with what belongs to every answer."""
@@ -138,8 +146,13 @@ class _Exchange:
 
     def _account(self, route: str, status: int) -> None:
         seconds = perf_counter() - self._began
-        self._around.metrics.answered(self._method, route, status, seconds)
+        metrics = self._around.metrics
+        metrics.answered(self._method, route, status, seconds)
+        if status >= HTTPStatus.BAD_REQUEST:
+            metrics.refused(self._state.get("code", OTHER))
         caller = self._state.get("caller")
+        if caller and (told := self._headers.get(HOOK)):
+            metrics.hook_ran(told)
         self._around.traffic.answered(caller.user if caller else None, route, status)
         logs.request(
             method=self._method,

@@ -207,7 +207,7 @@ def of_server(name: str, says: str, fails: Iterable[HTTPStatus] = ()) -> dict[st
 
 def of_metrics(media_type: str) -> dict[str, Any]:
     """What FastAPI is told about the metrics."""
-    says = "Counts for Prometheus. Needs a key with read access, where keys are wanted."
+    says = "Counts for Prometheus. Where keys are wanted: for administrators and `metrics_user`."
     text = {media_type.partition(";")[0]: {"schema": {"type": "string"}}}
     described = of_server("metrics", says) | {"openapi_extra": _SECURITY}
     described["responses"] = {

@@ -26,7 +26,7 @@ _KINDS: Final = {
 }
 #: Nothing but these files runs, and nobody but this server is asked. Trusted types make the browser
 #: refuse any text as markup, so that a memory stays text even if a later change forgets it.
-_POLICY: Final = (
+POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -81,7 +81,7 @@ def mount(app: FastAPI) -> None:
     """Serve the page at `/` and Swagger UI at `/docs`; neither needs a key: they hold nothing."""
     folder = resources.files(__package__)
     for file in (
-        *_files(folder / "static", "/", "/page", _POLICY),
+        *_files(folder / "static", "/", "/page", POLICY),
         *_files(folder / "docs", "/docs", "/docs", _DOCS_POLICY),
     ):
         # A file is no verb: it has no place in the description of the API.

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, cast, get_type_hints
 
 from bearinmind.app import Mind
+from bearinmind.observer import StepKind, step
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.types import Access
 
@@ -72,9 +73,10 @@ class Verb:
 
     def run(self, mind: Mind, request: Request) -> Any:  # noqa: ANN401  see `answer`
         """The answer to a request."""
-        if self.function is not None:
-            return self.function(mind, request)
-        return attrgetter(self.name)(mind)(**request.given())
+        with step(StepKind.VERB, self.name):
+            if self.function is not None:
+                return self.function(mind, request)
+            return attrgetter(self.name)(mind)(**request.given())
 
     @cached_property
     def _hints(self) -> Mapping[str, Any]:

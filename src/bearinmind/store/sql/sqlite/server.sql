@@ -26,3 +26,10 @@ ORDER BY s.owner, s.created_at, s.number LIMIT :limit;
 
 -- versions_by_owner: how many versions of memories each user has in the index
 SELECT owner, versions FROM tenants WHERE versions > 0 ORDER BY versions DESC, owner LIMIT :limit;
+
+-- uses_by_owner: how many live memories each user has, and how many bytes all their versions say
+SELECT owner, count(*) FILTER (WHERE replaced_at = 9223372036854775807 AND deleted_at IS NULL),
+sum(length(CAST(content AS BLOB))) FROM memories GROUP BY owner;
+
+-- queue_ends: the first and the last number of the jobs that wait or run, by kind
+SELECT kind, min(number), max(number) FROM work WHERE state <> 'dead' GROUP BY kind;

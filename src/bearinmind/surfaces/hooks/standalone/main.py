@@ -8,7 +8,7 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from .settings import HookSettings, default_file, write_log
+from .settings import OUT_OF_TIME, HookSettings, default_file, write_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Watchdog:
     def _wait(self) -> None:
         while time.monotonic() < self.until:
             time.sleep(_TICK)
-        self.end(b"", "out of time", good=False)
+        self.end(b"", OUT_OF_TIME, good=False)
 
 
 def main(arguments: list[str]) -> None:

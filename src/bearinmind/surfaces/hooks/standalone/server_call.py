@@ -6,6 +6,8 @@ import json
 import socket
 import time
 
+from .settings import last_run
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -32,6 +34,7 @@ class Server:
         self._scheme, self._host, self._port, self._base = _parts(settings.url)
         self._key = settings.key()
         self._until = until
+        self._told = last_run(settings.folder)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401  any JSON
         """What the server answers to a request with a body; `NoAnswer` is raised otherwise."""
@@ -69,6 +72,9 @@ class Server:
         ]
         if self._key:
             lines.append(f"Authorization: Bearer {self._key}")
+        if self._told.isascii() and self._told.isprintable() and self._told:
+            lines.append(f"X-Bear-In-Mind-Hook: {self._told}")  # which the server counts
+            self._told = ""
         return "\r\n".join([*lines, "", ""]).encode("ascii")
 
     def _received(self, connection: socket.socket) -> bytes:

@@ -31,6 +31,8 @@ _NAME = "bearinmind"
 # Only the plugin was installed: the store of the user, on the usual port.
 _PLUGIN_ONLY: dict[str, Any] = {"serve": [_NAME, "serve", "--idle-exit", "3600"]}
 _SECONDS = (0.05, 10.0)  # the shortest and the longest deadline
+OUT_OF_TIME = "out of time"  #: the note of a run that took too long
+_LONGEST_LINE = 1_000  # bytes of a run in the log
 _MOST_LOGGED = 200_000  # bytes; then a new log begins, and the one before is kept
 
 
@@ -52,6 +54,8 @@ class HookSettings:
         self.brief_bytes = int(_number(values, "brief_bytes", BRIEF_BYTES))
         self.least_probability = 0.0 if _text(values, "give") == "perhaps" else FOUND
         self.learns = values.get("learn", True) is not False
+        #: Beside what this machine keeps its files about the store; empty for a server elsewhere.
+        self.store = _text(values, "store")
         serve = values.get("serve")
         #: The command that starts the server; empty when the hooks must not start one.
         self.serve = [x for x in serve if isinstance(x, str)] if isinstance(serve, list) else []
@@ -129,3 +133,15 @@ def write_log(folder: str, event: str, began: float, note: str, *, good: bool) -
             os.close(file)
     except OSError:
         pass
+
+
+def last_run(folder: str) -> str:
+    """The event and the outcome of the last run in the log, for the server; empty without one."""
+    try:
+        with open(os.path.join(folder, LOG), "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE))
+            run = json.loads(file.read().splitlines()[-1])
+        outcome = "good" if run["good"] else "late" if run["note"] == OUT_OF_TIME else "failed"
+        return f"{run['event'].partition(' ')[0]} {outcome}"
+    except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        return ""
