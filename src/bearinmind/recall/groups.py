@@ -113,8 +113,10 @@ def arrange(
     """Put the states of one thing in the order that the query asks for."""
     links = [x for x in links if x.source in memories and x.target in memories]
     past = question.asks is Asks.THEN
-    pairs = [*_to_be_swapped(judged, links, memories, question, past=past)]
-    ordered = _ordered(judged, pairs, EARLIER if past else CURRENT)
+    # Who reranks has seen both texts; its order is not that of the scores.
+    is_reranked = any(each.reranked is not None for each in judged)
+    pairs = [] if is_reranked else [*_to_be_swapped(judged, links, memories, question, past=past)]
+    ordered = _ordered(judged, pairs, EARLIER if past else CURRENT) if pairs else judged
     if not links:
         return Arranged(ordered)
     together = _Together(judged, memories, question)
