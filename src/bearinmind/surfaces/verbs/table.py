@@ -119,7 +119,7 @@ VERBS: tuple[Verb, ...] = (
         command="list",
         tool_text=Tool(
             name="memory_list",
-            says="List memories by time, newest first, or by_importance.",
+            says="List memories, newest first.",
             fields={
                 "categories": "",
                 "tags": "",
@@ -176,9 +176,9 @@ VERBS: tuple[Verb, ...] = (
         headers={"If-Match": "expected_version"},
         tool_text=Tool(
             name="memory_delete",
-            says="Hide a memory that is wrong or unwanted; its owner can restore it. What it "
-            "superseded is live_again.",
-            fields={"id": "", "with_earlier": "delete those too"},
+            says="Hide a memory that is wrong or unwanted; its owner can restore it. "
+            "What it superseded is live_again but with_earlier.",
+            fields={"id": "", "with_earlier": ""},
             destructive=True,
         ),
     ),
@@ -255,7 +255,7 @@ VERBS: tuple[Verb, ...] = (
         tool_text=Tool(
             name="memory_why",
             says="Trace what led to a memory, by its links.",
-            fields={"id": "", "depth": "steps back"},
+            fields={"id": "", "depth": ""},
         ),
     ),
     _read(
