@@ -1,4 +1,4 @@
-"""What a caller may change for one question: the weights of legs, decay, and a factor of its own."""
+"""What a caller may change for one question: weights of legs, decay, and a factor of its own."""
 
 from __future__ import annotations
 
