@@ -351,7 +351,7 @@ def test_the_fusion_takes_both_the_words_and_the_meaning() -> None:
 
 
 def test_the_earlier_path_as_it_was_broadens_only_where_no_memory_has_every_word() -> None:
-    corpus = [
+    corpus: list[Record] = [
         {"id": "both", "content": "the ferry boat"},
         {"id": "one", "content": "the ferry", "importance": 1.0},
     ]
@@ -362,13 +362,13 @@ def test_the_earlier_path_as_it_was_broadens_only_where_no_memory_has_every_word
 
 
 def test_the_earlier_path_as_it_was_adds_importance_to_raw_bm25() -> None:
-    corpus = [
+    corpus: list[Record] = [
         {"id": "nearer", "content": "ferry ferry ferry", "importance": 0.0},
         {"id": "weightier", "content": "ferry", "importance": 1.0},
     ]
     assert ids(EarlierAsItWas, "ferry", corpus) == ["weightier", "nearer"]  # BM25 is tiny here
     assert ids(EarlierReference, "ferry", corpus) == ["nearer", "weightier"]
-    twins = [
+    twins: list[Record] = [
         {"id": "a", "content": "ferry", "importance": 0.1},
         {"id": "b", "content": "ferry", "importance": 0.9},
     ]

@@ -135,6 +135,11 @@ def test_an_error_of_the_callers_own_function_is_the_callers(memory: Mind) -> No
 def test_a_boost_sees_a_shared_memory_under_its_own_id(memory: Mind) -> None:
     theirs = store(memory.for_user("ada"), "The walrus sings.")
     memory.for_user("ada").share(theirs.id, memory.scope.user)
-    seen: list[str] = []
-    memory.recall("walrus", boost=lambda each: seen.append(each.id) or 1.0)
-    assert {*seen} == {theirs.id}
+    seen = set()
+
+    def noticing(each: Memory) -> float:
+        seen.add(each.id)
+        return 1.0
+
+    memory.recall("walrus", boost=noticing)
+    assert seen == {theirs.id}
