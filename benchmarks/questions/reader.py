@@ -99,9 +99,10 @@ def _rows(
 def _answers(folder: Path) -> dict[str, str]:
     """The short answers of a set, by query."""
     packed = folder / "queries.jsonl.gz"
-    lines = gzip.open(packed).readlines() if packed.is_file() else []
-    rows = [json.loads(x) for x in lines or (folder / "queries.jsonl").open("rb").readlines()]
-    answers = {str(row["query_id"]): str(row.get("answer") or row.get("note")) for row in rows}
+    plain = folder / "queries.jsonl"
+    text = gzip.decompress(packed.read_bytes()) if packed.is_file() else plain.read_bytes()
+    rows = [json.loads(line) for line in text.splitlines()]
+    answers = {str(x["query_id"]): str(x.get("answer") or x.get("note") or "") for x in rows}
     return {id_: text for id_, text in answers.items() if 0 < len(terms_of(text)) <= LONGEST}
 
 
