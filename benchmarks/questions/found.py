@@ -7,8 +7,6 @@ tree with changes is printed and not kept.
 from __future__ import annotations
 
 import json
-import os
-import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bearinmind_bench import compare, inference
+from bearinmind_bench import compare, inference, runner
 
 HERE = Path(__file__).parent
 FILE = HERE.parent / "results" / "open_questions.json"
@@ -43,16 +41,6 @@ def _git(*words: str) -> str:
     return done.stdout.strip()
 
 
-def machine() -> str:
-    """The processor, and how many of its cores this process may use."""
-    names = {
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        if line.startswith("model name")
-    }
-    return f"{', '.join(names) or platform.machine()}, {os.cpu_count()} cores"
-
-
 def keep(part: str, name: str, found: Found) -> None:
     """Write down what was found on a set, if it can be made again."""
     commit = revision()
@@ -62,7 +50,7 @@ def keep(part: str, name: str, found: Found) -> None:
     known.setdefault(part, {})[name] = {
         "revision": commit,
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine(),
+        "machine": runner.machine(),
         **found,
     }
     text = json.dumps(known, indent=1, sort_keys=True)
