@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import figures
-
 from research.graph_shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "graph.json"
@@ -20,6 +18,8 @@ OVERALL = "overall"
 ORDER = ("agent-store", "2wiki", "musique", "musique-openie", "locomo-facts", "locomo-turns")
 
 Measured = dict[str, Any]
+#: By set: the product without the graph, compared with the product, and the product.
+Pairs = Iterable[tuple[str, Measured, Measured]]
 
 
 def _part(name: str) -> Measured:
@@ -63,13 +63,7 @@ def _rows(arm: Measured, base: str, metric: str) -> dict[str, Measured]:
 # From what the benchmark page is made of: one condition has one figure.
 
 
-def _pairs() -> Iterator[tuple[str, Measured, Measured]]:
-    """By set: the product without the graph, compared with the product, and the product."""
-    for data, rows in figures.by_set(figures.read("quality")).items():
-        yield data, figures.row_named(rows, WITHOUT), figures.row_named(rows, figures.PRODUCT)
-
-
-def worth() -> None:
+def worth(pairs: Pairs) -> None:
     """Print every set with the graph and without it."""
     _print(
         "set | queries | recall@5 without | recall@5 with | without | with "
@@ -81,7 +75,7 @@ def worth() -> None:
                 *(_share(row["result"]["overall"]["recall@5"]) for row in (off, on)),
                 *_change_cells(off["compared"]),
             ]
-            for data, off, on in _pairs()
+            for data, off, on in pairs
         ),
     )
 
@@ -97,20 +91,20 @@ def _change_cells(row: Measured) -> list[str]:
     ]
 
 
-def worth_by_stratum() -> None:
+def worth_by_stratum(pairs: Pairs) -> None:
     """Print nDCG@10 of every stratum of every set with the graph and without it."""
     _print(
         "set | stratum | queries | without | with | change (95% interval) | won | lost | verdict",
         (
             [data, row["stratum"], f"{row['queries']:,}", *_change_cells(row)]
-            for data, off, _ in _pairs()
+            for data, off, _ in pairs
             for row in off["strata"]
         ),
         left=2,
     )
 
 
-def worth_in(metric: str) -> None:
+def worth_in(metric: str, pairs: Pairs) -> None:
     """Print another metric of every stratum that has it, with the graph and without it."""
     _print(
         "set | stratum | queries | without | with",
@@ -121,7 +115,7 @@ def worth_in(metric: str) -> None:
                 f"{means['queries']:,.0f}",
                 *map(_share, (before[metric], means[metric])),
             ]
-            for data, off, on in _pairs()
+            for data, off, on in pairs
             for stratum, means in on["result"]["strata"].items()
             if metric in means and (before := off["result"]["strata"][stratum])
         ),
@@ -129,23 +123,23 @@ def worth_in(metric: str) -> None:
     )
 
 
-def brought() -> None:
+def brought(pairs: Pairs) -> None:
     """Print what the graph leg alone proposed, and what came into the first ten by it alone."""
     _print(
         "set | relevant by the graph alone | others by the graph alone in a first ten",
         (
             [data, str(leg["alone"]), str(leg["placed_alone"])]
-            for data, _, on in _pairs()
+            for data, _, on in pairs
             for leg in [on["result"]["legs"]["graph"]]
         ),
     )
 
 
-def costs() -> None:
+def costs(pairs: Pairs) -> None:
     """Print every stratum in which the graph costs something, corrected or not."""
     measured = [
         f"- {data}, {row['stratum']}, {row['metric']}: {_change(row)}, {row['verdict']}"
-        for data, off, _ in _pairs()
+        for data, off, _ in pairs
         for row in [off["compared"], *off["strata"]]
         if row["high"] < 0
     ]
