@@ -117,6 +117,8 @@ def use_every_verb(house: House) -> None:
     for shape in DETECTED:  # what a turn says is a secret like any other
         text = f"Remember that {house.make(shape).text}."
         house.verb("learn", messages=[{"role": "user", "text": text}])
+    house.verb("store_many", drafts=[{"content": house.make(x).text} for x in DETECTED])
+    house.verb("curation.review", propose=True)
     decide_on_proposals(house)
     house.verb("brief", query=f"{TAG} password")
     assert house.ask("ada", "GET", f"{ROOT}/sync/changes").is_success
@@ -147,6 +149,7 @@ def look_around_in_graph(house: House) -> None:
     house.verb("graph.of_memory", id=next(iter(house.kept)))
     house.verb("graph.concept", concept=TAG, limit=100)
     house.verb("graph.subgraph", centre=TAG, limit=100)
+    house.verb("graph.neighbours", concept=TAG, limit=100)
     house.verb("graph.path", start=alias, goal=into)
     house.verb("graph.merge", alias=alias, into=into)
     house.verb("graph.merges")

@@ -89,7 +89,7 @@ def test_a_wrong_link_opens_nothing(page: httpx.Client, link: str) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "status"),
     [
-        (b"", "", 415),
+        (b"", "", 401),
         (b"", "application/json", 401),
         (b"{}", "application/json", 401),
         (b"{", "application/json", 400),

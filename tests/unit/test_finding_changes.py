@@ -54,6 +54,14 @@ def test_a_memory_that_arrives_late_is_placed_by_its_time(ada: Mind, clock: Fixe
     assert [(x.source, x.target) for x in inferred(ada, old)] == [(new.id, old.id)]
 
 
+def test_of_two_memories_with_one_date_neither_outdates_the_other(
+    ada: Mind, clock: FixedClock
+) -> None:
+    [new] = stored(ada, clock, ENDED)
+    [old] = stored(ada, clock, USED, created_at=new.created_at)
+    assert inferred(ada, old) == []
+
+
 def test_comparing_again_neither_doubles_nor_drops_a_link(ada: Mind, clock: FixedClock) -> None:
     old, new = stored(ada, clock, USED, ENDED)
     before = inferred(ada, old)

@@ -73,10 +73,19 @@ def begins(memory: Memory) -> tuple[datetime, MemoryId]:
 
 
 def may_outdate(newer: Memory, older: Memory) -> bool:
-    """Whether one memory can outdate another at all, whatever they say."""
+    """Whether one memory can outdate another at all, whatever they say.
+
+    Of two that were imported with one date neither is the newer.
+    """
+    (began, _), (began_earlier, _) = begins(newer), begins(older)
     projects = {newer.provenance.project, older.provenance.project} - {None}
     hidden = any(x.sensitive or x.deleted_at is not None for x in (newer, older))
-    return not hidden and len(projects) <= 1 and not is_less_trusted(newer, older)
+    return (
+        began > began_earlier
+        and not hidden
+        and len(projects) <= 1
+        and not is_less_trusted(newer, older)
+    )
 
 
 def is_trusted(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:

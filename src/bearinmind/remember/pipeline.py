@@ -426,7 +426,9 @@ class Remember:
         links = [link for link in self.store.links(scope, [middle]) if _replaces(link)]
         ends = [*{end for link in links for end in (link.source, link.target)}]
         memories = self.store.get_many(scope, ends) if links else {}
-        links = [link for link in links if is_trusted(link, memories)]
+        # A link may lead to a memory that is purged, or not here yet.
+        whole = [link for link in links if {link.source, link.target} <= memories.keys()]
+        links = [link for link in whole if is_trusted(link, memories)]
         above = [link for link in links if link.target == middle]
         below = [link for link in links if link.source == middle]
         there = {
