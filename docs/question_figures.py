@@ -109,6 +109,10 @@ def rerankers() -> None:
     )
 
 
+#: What is measured under which name: by words and connections, or by all three legs.
+_WAYS = {"words alone": "without meaning", "as shipped": "as shipped"}
+
+
 def terms() -> None:
     """Print what added terms are worth."""
     _print(
@@ -116,14 +120,14 @@ def terms() -> None:
         "recall | questions | number | without | as `expanded` | in the text",
         (
             [
-                way,
+                label,
                 name.removeprefix("terms, "),
                 f"{row['arms']['as terms']['queries']:,}",
                 _share(row["without"]),
                 *(_change(row["arms"][arm]) for arm in ("as terms", "in the text")),
             ]
             for each in _part("asking").values()
-            for way in ("words alone", "as shipped")
+            for way, label in _WAYS.items()
             for name, row in each[way].items()
             if name.startswith("terms")
         ),
@@ -136,9 +140,15 @@ def focus() -> None:
         "asking",
         "recall | what | queries | without | change (95% interval)",
         (
-            [way, name, f"{row['queries']:,}", _share(each[way]["focus"]["without"]), _change(row)]
+            [
+                label,
+                name,
+                f"{row['queries']:,}",
+                _share(each[way]["focus"]["without"]),
+                _change(row),
+            ]
             for each in _part("asking").values()
-            for way in ("words alone", "as shipped")
+            for way, label in _WAYS.items()
             for name, row in each[way]["focus"]["arms"].items()
         ),
     )

@@ -103,7 +103,8 @@ def test_a_memory_lives_its_life_on_a_server_as_it_does_in_hand(ada: Any, in_han
     assert ada.timeline(newer.created_at) == in_hand.timeline(newer.created_at)
     assert ada.unlink(cause.id, LinkKind.CAUSES, newer.id).removed_at is not None
 
-    assert ada.delete(cause.id) == in_hand.get(cause.id)
+    deleted, held = ada.delete(cause.id), in_hand.get(cause.id)
+    assert (deleted.id, deleted.deleted_at) == (held.id, held.deleted_at)
     assert ada.stats() == in_hand.stats()
     assert ada.restore(cause.id) == in_hand.get(cause.id)
     assert ada.stats().live == 2
