@@ -51,7 +51,7 @@ def encoders() -> None:
     """Print what each embedder finds, its time and its size."""
     _print(
         "encoders",
-        "set | embedder | queries | words alone | by cosine | beside words | ms | bytes",
+        "set | embedder | queries | by words | by cosine | beside words | ms | bytes",
         (
             [
                 data,

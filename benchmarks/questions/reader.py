@@ -59,7 +59,7 @@ def measure(folder: Path, choice: Sequence[str]) -> found.Found:
     """What each way of recalling lets a reader answer."""
     answers = _answers(folder)
     with arms.filled(folder) as (data, stored):
-        every = [query for query in data.of_split("test") if query.id in answers]
+        every = [q for q in data.of_split("test") if q.id in answers and q.relevant]
         queries = every[:: max(1, -(-len(every) // MOST))]
         texts = {record["id"]: record["content"] for record in data.corpus}
         embedders = EmbeddersOfRun(keep_queries=True)
