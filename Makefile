@@ -23,7 +23,7 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-page gate lock clean test-agents test-integrations typescript
+.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-questions bench-page gate lock clean test-agents test-integrations typescript
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -161,6 +161,12 @@ bench-changes: $(READY) ## Things that change: current before stale, what is fou
 	$(BIN)/bearinmind bench check benchmarks/conditions/changes.toml --data benchmarks/data --results benchmarks/results/changes.json
 	for what in pairs offers agent hooks; do $(BIN)/python benchmarks/changes.py $$what --split test || exit 1; done
 	$(BIN)/python benchmarks/changes.py cost $(KEEP)
+
+bench-questions: $(READY) ## What docs/explanation/open-questions.md adds: earlier lexical paths, encoders, precisions, rerankers, added terms, links, a reader
+	PYTHONPATH=benchmarks $(BIN)/bearinmind bench check benchmarks/conditions/earlier.toml --data benchmarks/data --data "$(DATA)" \
+	  --missing-ok --results benchmarks/results/earlier.json
+	for part in encoders precision rerankers asking links reader; do \
+	  $(BIN)/python benchmarks/open_questions.py $$part --data benchmarks/data/agent-store $(KEEP) || exit 1; done
 
 bench-page: $(READY) ## The page in a real Chromium: how soon each view can be used with 100,000 memories, axe at every width (MEMORIES, CONCEPTS)
 	@scripts/need-chromium
