@@ -23,7 +23,7 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-questions bench-page gate lock clean test-agents test-integrations typescript
+.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-questions bench-page gate lock clean test-agents test-integrations typescript site dist test-dist lint-workflows
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -69,8 +69,22 @@ fix: $(READY) ## Format the code and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(READY) ## Write the generated parts of the docs anew
+docs: $(READY) ## Write the generated parts of the docs and the terminal pictures anew, and build the site
 	$(BIN)/cog -r -P $(PAGES)
+	$(BIN)/python docs/casts.py docs/tutorial/tour.md
+	@$(MAKE) --no-print-directory site
+
+site: ## The documentation as a site in .cache/site, from the pages as they are; a link to nowhere is an error
+	@$(PYTHON) scripts/site.py
+
+dist: ## Wheels, sdists, npm tarball and bill of materials into dist, built twice and compared; without the environment above
+	@$(PYTHON) scripts/dist.py dist
+
+test-dist: ## What `make dist` built, installed with pip, pipx, uv and npm from an index on this machine, and measured
+	@$(PYTHON) scripts/check_dist.py dist
+
+lint-workflows: ## The workflows of GitHub, by actionlint
+	@scripts/lint-workflows
 
 bench: bench-quality bench-writes bench-crash bench-properties bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks bench-changes ## Every published figure again (DATA=FOLDER holds the public sets)
 
@@ -195,7 +209,7 @@ test-integrations: $(READY) ## The adapters with their real frameworks, from the
 	cd packages/typescript && npm ci --silent --no-audit --no-fund && npm test
 
 clean: ## Remove everything that can be made again
-	rm -rf $(VENV) .encoder .integrations packages/typescript/node_modules packages/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .encoder .integrations dist .cache/site* .cache/mkdocs.yml .cache/actionlint packages/typescript/node_modules packages/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 test-agents: $(READY) ## Claude Code, Codex and Gemini CLI with our hooks and tools; installs them into .cache (900 MB, Node 20)
 	@scripts/need-agents

@@ -5,7 +5,8 @@
 
 It learns from `benchmarks/data/changes`: the training pairs, the labelled pairs of the development
 topics, and pairs of neighbours that nobody labelled, of these topics and of ordinary stores in
-which nothing changes; those are taken for two things. The test topics are never read. Needs
+which nothing changes; those are taken for two things. The test topics are never read. `--more` adds
+`train2.jsonl` and `background2.jsonl`, with which nothing got better (docs/adr/0047). Needs
 scikit-learn (`pip install scikit-learn`).
 """
 
@@ -61,10 +62,11 @@ class Example(NamedTuple):
     labelled: bool
 
 
-def examples() -> list[Example]:
+def examples(*, more: bool = False) -> list[Example]:
     """Every pair to learn from."""
     embed = _embedder()
-    return [*_training(embed), *_development(embed), *_background(embed)]
+    added = [*_training(embed, "train2"), *_background(embed, "background2")] if more else []
+    return [*_training(embed), *_development(embed), *_background(embed), *added]
 
 
 def _embedder() -> Embed:
@@ -74,8 +76,8 @@ def _embedder() -> Embed:
     return lambda texts: dict(zip(texts, embedder.embed_memories(texts), strict=True))
 
 
-def _training(embed: Embed) -> Iterator[Example]:
-    records = _rows("train")
+def _training(embed: Embed, name: str = "train") -> Iterator[Example]:
+    records = _rows(name)
     vectors = embed([*dict.fromkeys(x[side] for x in records for side in ("newer", "older"))])
     for x in records:
         cosine = float(vectors[x["newer"]] @ vectors[x["older"]])
@@ -83,8 +85,8 @@ def _training(embed: Embed) -> Iterator[Example]:
         yield Example(world, x["newer"], x["older"], x["days"], cosine, x["outdates"], True)
 
 
-def _background(embed: Embed) -> Iterator[Example]:
-    memories = [{**x, "id": str(place)} for place, x in enumerate(_rows("background"))]
+def _background(embed: Embed, name: str = "background") -> Iterator[Example]:
+    memories = [{**x, "id": str(place)} for place, x in enumerate(_rows(name))]
     vectors = embed([x["content"] for x in memories])
     for newer, older in _neighbours(memories, vectors, set()):
         yield _example(newer, older, vectors, outdates=False, labelled=False)
@@ -225,4 +227,6 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=["check", "train"])
-    {"check": check, "train": train}[parser.parse_args().what](examples())
+    parser.add_argument("--more", action="store_true", help="with the second training files")
+    options = parser.parse_args()
+    {"check": check, "train": train}[options.what](examples(more=options.more))

@@ -32,7 +32,7 @@ from support.page_views import READY, at, click, violations
 WIDTHS = (360, 390, 768, 1_024, 1_280, 1_920)
 CATEGORIES = ("facts", "decisions", "preferences", "people", "projects")
 MENTIONS = 3  # concepts of a memory
-STEPS = 40  # of somebody who asks for ever more things in the graph
+STEPS = 100  # of somebody who asks for ever more things in the graph
 COUNT = "Number(document.querySelector('.spread p').innerText.split(' ')[0].replaceAll(',', ''))"
 #: The times of a view: when it could be used, and for how long requests were under way.
 TIMES = """

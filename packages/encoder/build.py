@@ -45,18 +45,27 @@ def build_wheel(folder: Path) -> bool:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         package = Path(scratch) / "package"
-        for source in _sources():
-            copy = package / source.relative_to(_HERE)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy)
-        for key in SHIPPED:
-            build_model(key, Path(scratch) / "downloads", package / _MODELS / key)
+        build_package(package, Path(scratch) / "downloads")
         made = _pip_wheel(package, Path(scratch))
         for old in folder.glob("*.whl"):
             old.unlink()
         made.replace(folder / made.name)
         marker.write_text(sources, "utf-8")
     return True
+
+
+def build_package(package: Path, downloads: Path) -> None:
+    """Put the sources and the encoders into a folder, of which a wheel or an sdist can be made.
+
+    Raises:
+        BuildFailed: the weights cannot be had, or are not those that were published.
+    """
+    for source in _sources():
+        copy = package / source.relative_to(_HERE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
+    for key in SHIPPED:
+        build_model(key, downloads, package / _MODELS / key)
 
 
 def build_model(key: str, downloads: Path, folder: Path) -> None:

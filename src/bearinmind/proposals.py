@@ -32,7 +32,7 @@ class ProposalState(StrEnum):
     OPEN = "open"
     APPLIED = "applied"
     DISMISSED = "dismissed"
-    UNDONE = "undone"  #: it was applied, and taken back
+    UNDONE = "undone"  #: the decision was taken back; another one can be made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import typer.main
+from casts import casts
 
 from bearinmind import errors
 from bearinmind.config import Settings
@@ -137,6 +138,14 @@ def test_the_generated_parts_of_a_page_are_current(page: Path, cog: ReadyProcess
     if not is_nearly(made, written):
         diff = unified_diff(written.splitlines(), made.splitlines(), lineterm="")
         pytest.fail("run `make docs`\n" + "\n".join(diff))
+
+
+def test_the_terminal_pictures_show_what_their_pages_print() -> None:
+    pages = [page for page in PAGES if "](pictures/tour-" in page.read_text(encoding="utf-8")]
+    drawn = [one for page in pages for one in casts(page)]
+
+    assert [picture.name for picture, made in drawn if picture.read_text("utf-8") != made] == []
+    assert len(drawn) == len([*ROOT.glob("docs/**/tour-*.svg")]) > 0
 
 
 #: What people see on a terminal, and the numbers in it that a model computes: another processor

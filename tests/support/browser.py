@@ -33,6 +33,7 @@ _FLAGS = (
     "--disable-dev-shm-usage",
 )
 _STARTED = "started successfully on port "
+_PATIENCE = 120  # seconds that something may take to appear: a busy machine takes its time
 KEYS = {
     "tab": "\ue004",
     "enter": "\ue007",
@@ -136,6 +137,13 @@ class Browser:
         """No server knows this browser any more."""
         self._devtools("Network.clearBrowserCookies", {})
 
+    def set_cookies(self, value: str) -> None:
+        """Gives every cookie of the shown page another value."""
+        for cookie in self._devtools("Network.getCookies", {})["cookies"]:
+            kept = {name: cookie[name] for name in ("name", "path", "httpOnly", "sameSite")}
+            url = self.run("return origin")
+            self._devtools("Network.setCookie", {**kept, "url": url, "value": value})
+
     def picture(self) -> bytes:
         """The visible part of the page as a PNG."""
         answer = self._client.get(f"/session/{self._session}/screenshot")
@@ -163,8 +171,8 @@ class Browser:
             if event["method"] == "Network.requestWillBeSent"
         ]
 
-    def _devtools(self, command: str, parameters: Mapping[str, Any]) -> None:
-        self._ask("goog/cdp/execute", cmd=command, params=parameters)
+    def _devtools(self, command: str, parameters: Mapping[str, Any]) -> Any:
+        return self._ask("goog/cdp/execute", cmd=command, params=parameters)
 
 
 @contextmanager
@@ -179,7 +187,9 @@ def browser(home: Path) -> Iterator[Browser]:
         [driver, "--port=0"], stdout=subprocess.PIPE, text=True, env=environment, cwd=home
     ) as process:
         try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{_port(process)}", timeout=60) as client:
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{_port(process)}", timeout=2 * _PATIENCE
+            ) as client:
                 session = _start(client, binary, home)
                 yield Browser(client, session)
                 client.delete(f"/session/{session}")
@@ -201,6 +211,7 @@ def _start(client: httpx.Client, binary: str, home: Path) -> str:
         "browserName": "chrome",
         "goog:chromeOptions": options,
         "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        "timeouts": {"script": _PATIENCE * 1_000},
     }
     answer = client.post("/session", json={"capabilities": {"alwaysMatch": wanted}})
     assert answer.is_success, answer.text

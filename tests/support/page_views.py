@@ -202,6 +202,7 @@ def pick(tab: Browser, selector: str, words: str, option: str) -> None:
     """Types into a field in which something is picked, and picks it with the keyboard."""
     write(tab, selector, words)
     tab.wait(
+        "if (document.querySelector('[role=combobox][aria-busy]')) return false;"
         "const options = [...document.querySelectorAll('[role=option]')];"
         "const at = options.findIndex((each) => each.innerText.includes(arguments[0]));"
         "if (at < 0) return false;"

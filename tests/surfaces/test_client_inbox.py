@@ -59,8 +59,13 @@ def test_what_was_dismissed_is_not_proposed_again_nor_applied(ada: Any) -> None:
     assert list(ada.curation.proposals()) == []
     with pytest.raises(errors.ProposalDecided):
         ada.curation.apply(taken.id)
+    # Whoever dismissed it by mistake takes that back, and decides again.
+    assert ada.curation.undo(taken.id).state is ProposalState.UNDONE
     with pytest.raises(errors.CannotUndo):
         ada.curation.undo(taken.id)
+    assert ada.learn(SAID).proposed == ()
+    assert ada.curation.apply(taken.id).state is ProposalState.APPLIED
+    assert len(contents(ada)) == 1
 
 
 def test_which_of_two_memories_holds_is_decided_in_a_word(server: Serving, ada: Any) -> None:

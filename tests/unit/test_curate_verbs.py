@@ -217,6 +217,22 @@ def test_a_proposal_is_decided_on_once(ada: Mind, pair: tuple[MemoryId, MemoryId
         ada.curation.undo(id_)
 
 
+def test_what_was_undone_is_decided_again_unless_a_memory_of_it_is_gone_for_good(
+    ada: Mind, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    id_ = _proposed(ada).id
+    ada.curation.dismiss(id_)
+    assert ada.curation.undo(id_).state is ProposalState.UNDONE
+    assert ada.curation.apply(id_).state is ProposalState.APPLIED
+    assert _live(ada) == {pair[0]}
+    ada.curation.undo(id_)
+    ada.delete(pair[1])
+    ada.purge(ada.plan_purge([pair[1]]))
+    for verb in (ada.curation.apply, ada.curation.dismiss):
+        with pytest.raises(errors.ProposalDecided):
+            verb(id_)
+
+
 def test_what_was_changed_since_is_not_undone(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:
     applied = ada.curation.apply(_proposed(ada).id)
     ada.update(pair[0], importance=0.9)
@@ -316,6 +332,8 @@ def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Mind) ->
     )
     ada.curation.undo(made.id)
     assert _live(ada) == {old.id}
+    ada.curation.apply(made.id)  # decided again
+    assert [each.content for each in ada.list()] == ["Ada prefers spaces"]
 
 
 def test_a_text_is_only_rewritten_by_one_that_says_the_same(ada: Mind) -> None:

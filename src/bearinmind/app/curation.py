@@ -206,7 +206,7 @@ class Curation:
         return self._decider(trust).dismiss(self.proposal(id))
 
     def undo(self, id: str) -> Proposal:
-        """Take back what a proposal did, unless what it changed was changed since."""
+        """Take back a decision, unless what it changed was changed since; another can be made."""
         undone = self._decider().undo(self.proposal(id))
         self.background.nudge()
         return undone

@@ -17,7 +17,7 @@ from bearinmind.curate.candidates import Candidate, live, obstacles, readers
 from bearinmind.curate.differences import Comparison, compare
 from bearinmind.curate.duplicates import compare_replaceable
 from bearinmind.outdates.verdicts import is_decided, is_trusted, prevailing_of_pairs
-from bearinmind.proposals import Proposal, ProposalKind, ProposalState
+from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import (
     Link,
@@ -35,6 +35,7 @@ from bearinmind.types import (
 FIELDS = ("content", "category", "tags", "keywords", "importance", "valid_from", "valid_to")
 
 _JUDGING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})
+_UNDECIDED = frozenset({ProposalState.OPEN, ProposalState.UNDONE})
 
 Undo = dict[str, Any]
 
@@ -96,11 +97,10 @@ class ProposalDecider:
         return self.store.decide(self.scope, closed, ProposalState.OPEN)
 
     def undo(self, proposal: Proposal) -> Proposal:
-        """Take back what a decision did, unless that was changed since."""
+        """Take back what a decision did, unless that was changed since; decide again if wanted."""
         before = proposal.state
-        did_something = before is ProposalState.DISMISSED and proposal.undo
-        if before is not ProposalState.APPLIED and not did_something:
-            raise errors.CannotUndo(f"proposal {proposal.id} is {before}, not applied")
+        if before in _UNDECIDED:
+            raise errors.CannotUndo(f"proposal {proposal.id} is {before}: nothing is to take back")
         self._check_unchanged(proposal)
         self._take_back(proposal)
         undone = self._decided(proposal, ProposalState.UNDONE, proposal.undo)
@@ -111,7 +111,7 @@ class ProposalDecider:
     def _keep(self, proposal: Proposal, state: ProposalState, undo: Undo) -> Proposal:
         """Keep the decision on a proposal; what it did is taken back if another came first."""
         decided = self._decided(proposal, state, undo)
-        if not self.store.decide(self.scope, decided, ProposalState.OPEN):
+        if not self.store.decide(self.scope, decided, proposal.state):
             now = self.store.proposal(self.scope, proposal.id)
             if now is None or now.state is not state:
                 self._take_back(decided)
@@ -119,7 +119,7 @@ class ProposalDecider:
         return decided
 
     def _check_open(self, proposal: Proposal) -> None:
-        if proposal.state is not ProposalState.OPEN:
+        if proposal.state not in _UNDECIDED or proposal.reason == REDACTED:
             raise _was_decided(proposal)
 
     def _decided(self, proposal: Proposal, state: ProposalState, undo: Undo) -> Proposal:
@@ -156,7 +156,7 @@ class ProposalDecider:
                 raise errors.AlreadyDeleted(
                     f"memory {memory.id} is deleted: there is nothing to decide"
                 )
-        if settled(self.store, self.scope, [proposal]):
+        if settled(self.store, self.scope, [replace(proposal, state=ProposalState.OPEN)]):
             self.close(proposal)
             raise errors.ProposalDecided(
                 f"somebody settled what proposal {proposal.id} is about meanwhile"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from bearinmind.errors.base import MindError
 
@@ -116,6 +118,19 @@ class MissingExtra(InvalidInput):
     """This needs an optional part of Bear in Mind that is not installed."""
 
     hint = "Install it: pip install 'bearinmind[bench]'."
+
+    def __init__(self, message: str = "", *, extra: str = "", hint: str = "") -> None:
+        wanted = f"Install it: {_installer(Path(sys.prefix))} 'bearinmind[{extra}]'."
+        super().__init__(message, hint=" ".join(filter(None, (extra and wanted, hint))))
+
+
+def _installer(environment: Path) -> str:
+    """What adds to an environment: the program that made it and left its receipt there."""
+    if (environment / "uv-receipt.toml").exists():
+        return "uv tool install --force"
+    if (environment / "pipx_metadata.json").exists():
+        return "pipx install --force"
+    return "pip install"
 
 
 class SecretInClearField(InvalidInput):

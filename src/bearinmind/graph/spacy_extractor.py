@@ -69,8 +69,8 @@ class SpacyExtractor:
         if importlib.util.find_spec("spacy") is None:
             raise MissingExtra(
                 "extractor = 'spacy' needs spaCy, which is not installed",
-                hint=f"Install it: pip install 'bearinmind[spacy]'. It needs a model, too. "
-                f"{_INSTALL_MODEL}",
+                extra="spacy",
+                hint=f"It needs a model, too. {_INSTALL_MODEL}",
             )
         self._model = model or find_model()
         self._loading = forks.Lock()

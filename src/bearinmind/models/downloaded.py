@@ -77,7 +77,7 @@ class DownloadedEmbedder:
         if importlib.util.find_spec(library.name.replace("-", "_")) is None:
             raise MissingExtra(
                 f"{library.name}:{model} needs {library.name}, which is not installed",
-                hint=f"Install it: pip install 'bearinmind[{library.name}]'.",
+                extra=library.name,
             )
         self._library = library
         self._model = model

@@ -83,7 +83,7 @@ def require_driver() -> None:
     if not all(map(find_spec, _DRIVER)):
         raise MissingExtra(
             "a store on Postgres needs the driver psycopg, which is not installed",
-            hint="Install it: pip install 'bearinmind[postgres]'.",
+            extra="postgres",
         )
 
 

@@ -7,8 +7,18 @@ from collections.abc import Iterator
 import pytest
 
 from bearinmind.types import Access
+from support.browser import Browser
 from support.http_server import serving
 from support.page_views import LEGS, Filled, fill
+
+
+@pytest.fixture(autouse=True)
+def screen(request: pytest.FixtureRequest) -> None:
+    """Every test begins on the same screen, whatever the one before did."""
+    if "tab" in request.fixturenames:
+        tab: Browser = request.getfixturevalue("tab")
+        tab.resize(1_280)
+        tab.prefer("light")
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from support.browser import Browser
 from support.http_server import Serving, serving
 from support.page_views import at, click, enter, go, items, sees, text, texts
 
+FOCUSED = "return document.activeElement.dataset.item === arguments[0]"
 SAID = "Always use a & b instead of a <> b in queries."
 
 
@@ -33,21 +34,27 @@ def test_what_was_learned_is_kept_or_left_and_taken_back(tab: Browser, server: S
         ada.learn([Message(role=Role.USER, text=said)])
     inbox(tab, server)
     sees(tab, "2", ".badge")
-    assert len(texts(tab, "main .proposal")) == 2
+    first, second = items(tab)
     tab.press("j", "1")
-    sees(tab, "done", "main .mark")
+    sees(tab, "Remember it", "main .mark")
     assert len(ada.list()) == 1
     sees(tab, "1", ".badge")
-    tab.press("2")  # the focus went on to the next one
+    tab.wait(FOCUSED, second)  # the focus goes on to the next one
+    tab.press("2")
     tab.wait("return document.querySelectorAll('main .mark').length === 2")
-    assert "left as it was" in texts(tab, "main .mark")
+    assert "Do not remember it" in texts(tab, "main .mark")
     assert len(ada.list()) == 1
 
+    # Later, under what was decided, both are taken back, and one is decided otherwise.
     inbox(tab, server, show="decided")
-    assert len(texts(tab, "main .proposal")) == 2
-    click(tab, "Undo", "main .decisions")
-    sees(tab, "taken back", "main")
+    assert sorted(items(tab)) == sorted([first, second])
+    for proposal in (second, first):
+        click(tab, "Undo", f"[data-proposal='{proposal}'] .decisions")
+        sees(tab, "Taken back", f"[data-proposal='{proposal}'] .mark")
     assert ada.list() == []
+    click(tab, "Remember it", f"[data-proposal='{second}'] .decisions")
+    sees(tab, "Remember it", f"[data-proposal='{second}'] .mark")
+    assert len(ada.list()) == 1
     inbox(tab, server)
     assert "Nothing waits for a decision" in text(tab)
 
@@ -66,7 +73,7 @@ def test_two_memories_stand_side_by_side_and_deciding_changes_the_next_recall(
     shown = [each.splitlines()[0] for each in tab.run(labels)]
     assert shown == ["Newer", "Older", "Both", "Merge"]
     tab.press("j", "1")
-    sees(tab, "done", "main .mark")
+    sees(tab, "The later one is true now", "main .mark")
     assert [(link.source, link.target) for link in ada.links(newer)] == [(newer, older)]
     tab.press("/")
     tab.wait("return document.activeElement.id === 'query'")
@@ -75,8 +82,9 @@ def test_two_memories_stand_side_by_side_and_deciding_changes_the_next_recall(
     assert items(tab)[0] == newer
     tab.run("history.back()")
     tab.run("location.hash = '#/inbox?show=decided'")
+    sees(tab, "The later one is true now", "main .mark")
     click(tab, "Undo", "main .decisions")
-    sees(tab, "taken back", "main .mark")
+    sees(tab, "Taken back", "main .mark")
     assert ada.links(newer) == []
 
 
@@ -88,10 +96,14 @@ def test_the_last_decision_is_taken_back_with_a_key(tab: Browser, server: Servin
     [waiting] = ada.curation.proposals()
     inbox(tab, server)
     tab.press("j", "2")
-    sees(tab, "done", "main .mark")
+    sees(tab, "The earlier one is still true", "main .mark")
     tab.press("u")
-    sees(tab, "taken back", "main .mark")
+    sees(tab, "Taken back", "main .mark")
     assert ada.curation.proposal(waiting.id).state == "undone"
+    tab.wait(FOCUSED, waiting.id)
+    tab.press("3")  # it can be decided again at once
+    sees(tab, "Both are true", "main .mark")
+    assert ada.curation.proposal(waiting.id).state == "dismissed"
 
 
 def test_a_reader_decides_nothing(tab: Browser, server: Serving) -> None:

@@ -9,9 +9,23 @@ from typing import Any
 import httpx
 
 from bearinmind.learn.model import Message, Role
+from bearinmind.types import Access
 from support.browser import Browser
-from support.http_server import serving
-from support.page_views import LEGS, Filled, at, click, go, sees, show, text, texts
+from support.http_server import Serving, serving
+from support.page_views import (
+    LEGS,
+    Filled,
+    at,
+    click,
+    enter,
+    go,
+    pick,
+    sees,
+    show,
+    text,
+    texts,
+    write,
+)
 from support.recording_server import witnessing
 
 LOGO = 'img[src="/page/icon.svg"]'
@@ -87,9 +101,56 @@ def test_a_hostile_text_stays_a_text_in_every_place(tab: Browser, tmp_path: Path
                 "return [...document.querySelectorAll('.card .content')]"
                 ".every(e => e.dir === 'auto' && getComputedStyle(e).unicodeBidi === 'isolate')"
             )
+            _change(tab, server, first, evil)
             _import(tab, evil)
-            tab.resize(1_280)
         assert asked == []
+
+
+def _change(tab: Browser, server: Serving, first: str, evil: str) -> None:
+    """Where texts are picked, changed, told of and written down they are texts too."""
+    go(tab, server, at("recall", q="deploys"))
+    pick(tab, ".missing [role=combobox]", "deploys", "<script>")
+    sees(tab, "<script>", ".why-not")
+    go(tab, server, f"/#/memory/{first}")
+    for button in ("Edit", "Replace", "Link", "Share"):
+        click(tab, button, "main .actions")
+        tab.wait("return document.querySelector('dialog[open]')")
+        harmless(tab, button)
+        click(tab, "Close", "dialog")
+        tab.wait("return !document.querySelector('dialog')")
+    click(tab, "Delete", "main .actions")
+    click(tab, "Remove for good", "main .actions")
+    sees(tab, "<script>", "dialog")
+    harmless(tab, "Remove for good")
+    click(tab, "Keep it", "dialog")
+    click(tab, "Restore", "main .actions")
+    tab.wait("return !document.querySelector('main .mark.deleted')")
+    go(tab, server, at("memories"))
+    tab.press("j", "x")
+    click(tab, "Tag", ".bulk")
+    write(tab, "dialog [name=tag]", "<b onclick=window.ran=10>hm</b>")
+    tab.press("enter")
+    sees(tab, "tagged #<b onclick=window.ran=10>hm</b>", ".toasts")
+    harmless(tab, "a message")
+    mind = server.bearinmind
+    server.key("eve")
+    mind.share_tag("<b>tag</b>", "eve", "read")
+    enter(tab, server, mind.scope.user, Access.ADMIN)  # with a user keys are wanted
+    for part, words in {"shares": "#<b>tag</b>", "audit": "<b>tag</b>", "people": "eve"}.items():
+        go(tab, server, at(f"server/{part}"))
+        sees(tab, words, "main")
+        harmless(tab, part)
+
+
+def harmless(tab: Browser, place: str) -> None:
+    """Nothing of a text became a part of the page, ran, or made it wider."""
+    assert tab.run("return window.ran") is None, place
+    assert tab.run(MADE) == 0, place
+    assert (
+        tab.run("return document.querySelectorAll('dialog img, dialog script, b[onclick]').length")
+        == 0
+    )
+    assert tab.run("return document.documentElement.scrollWidth") <= NARROW, place
 
 
 def _import(tab: Browser, evil: str) -> None:

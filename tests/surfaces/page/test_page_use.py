@@ -9,6 +9,7 @@ from support.http_server import serving
 from support.page_views import (
     LEGS,
     PAGE,
+    READY,
     VIEWS,
     Filled,
     address,
@@ -24,6 +25,7 @@ from support.page_views import (
     texts,
     violations,
 )
+from support.relay import relaying
 
 SCREENS = (("light", 390), ("dark", 390), ("light", 1280), ("dark", 1280))
 MAIN = {"opening", "recall", "memories", "memory", "inbox", "graph", "time"}  # the others are alike
@@ -34,7 +36,8 @@ def test_it_is_used_with_the_keyboard_alone(tab: Browser, filled: Filled) -> Non
     tab.press("/")
     tab.wait("return document.activeElement.id === 'query'")
     tab.press(*"when do deploys run", "enter")
-    tab.wait("return document.querySelector('.answer')")
+    tab.wait("return location.hash === '#/recall?q=when+do+deploys+run'")
+    tab.wait(f"{READY} && document.querySelector('.answer')")
     tab.run("document.querySelector('.weak').open = true")
     found = items(tab)
     for key, place in (("down", 0), ("j", 1), ("down", 2), ("k", 1), ("up", 0), ("j", 1)):
@@ -49,7 +52,7 @@ def test_it_is_used_with_the_keyboard_alone(tab: Browser, filled: Filled) -> Non
     tab.press("/", *"jk/n")
     assert tab.run("return document.getElementById('query').value").endswith("jk/n")
     tab.press("escape", "?")
-    sees(tab, "take back the last decision", "dialog")
+    sees(tab, "take back the last decision or change", "dialog")
     tab.press("escape")
     tab.wait("return !document.querySelector('dialog')")
     tab.press("n")
@@ -69,6 +72,7 @@ def test_it_is_used_with_the_keyboard_alone(tab: Browser, filled: Filled) -> Non
     tab.run("document.querySelector('.skip').focus()")
     tab.press("enter")
     assert focused(tab) == "main"
+    assert tab.console() == []
 
 
 def test_every_view_can_be_read_by_everybody(tab: Browser, filled: Filled) -> None:
@@ -117,6 +121,11 @@ def test_the_list_can_be_filtered_and_has_every_memory_once(tab: Browser, filled
     ):
         go(tab, filled.server, at("memories", **fields))
         assert items(tab) == expected, fields
+    # A filter that a link brought is said too, and taken away.
+    go(tab, filled.server, at("memories", session="nowhere", tags="payments"))
+    click(tab, "only of the session nowhere", "main .filters")
+    tab.wait("return document.querySelector('main [data-item]')")
+    assert items(tab) == [filled.ids["shared"]]
     go(tab, filled.server, "/#/memories?since=soon")
     problem = filled.ask("GET", "/memories?created_from=soon")
     assert problem["detail"] in text(tab, ".trouble")
@@ -127,13 +136,18 @@ def test_a_server_that_is_gone_is_said_and_the_page_goes_on_when_it_is_back(
     tab: Browser, tmp_path: Path
 ) -> None:
     store = tmp_path / "memories.db"
-    with serving(store, **LEGS) as server:
-        server.bearinmind.store("Deploys run on Fridays.")
-        go(tab, server, "/")
-        port = int(server.url.rpartition(":")[2])
-    tab.press("/", *"fridays", "enter")
-    sees(tab, "The server does not answer.", ".offline")
-    tab.wait("return document.querySelector('main .trouble')")
-    with serving(store, **LEGS, server_port=port):
-        tab.wait("return !document.querySelector('.offline, .trouble')")
-        sees(tab, "Deploys run on Fridays.", "main .card")
+    with relaying() as relay:
+        with serving(store, **LEGS, server_url=relay.url) as server:
+            server.bearinmind.store("Deploys run on Fridays.")
+            relay.lead_to(server.url)
+            tab.visit(relay.url)
+            tab.wait(READY)
+            relay.lead_to(None)
+        tab.press("/", *"fridays", "enter")
+        sees(tab, "The server does not answer.", ".offline")
+        tab.wait("return document.querySelector('main .trouble')")
+        with serving(store, **LEGS, server_url=relay.url) as server:
+            relay.lead_to(server.url)
+            tab.wait("return !document.querySelector('.offline, .trouble')")
+            sees(tab, "Deploys run on Fridays.", "main .card")
+            relay.lead_to(None)

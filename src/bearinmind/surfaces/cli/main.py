@@ -194,10 +194,7 @@ def _not_installed(name: str) -> Command:
     def missing() -> None:
         from bearinmind.errors import MissingExtra  # noqa: PLC0415  rarely needed
 
-        raise MissingExtra(
-            f"`bearinmind {name}` is not installed",
-            hint=f"Install it: pip install 'bearinmind[{name}]'.",
-        )
+        raise MissingExtra(f"`bearinmind {name}` is not installed", extra=name)
 
     missing.__doc__ = f"Not installed: pip install 'bearinmind[{name}]'."
     return _made(name, missing, {"ignore_unknown_options": True, "allow_extra_args": True})

@@ -176,8 +176,7 @@ def set_up() -> Telemetry:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ImportError as exc:
         raise MissingExtra(
-            "telemetry = true needs the OpenTelemetry libraries",
-            hint="Install them: pip install 'bearinmind[telemetry]'.",
+            "telemetry = true needs the OpenTelemetry libraries", extra="telemetry"
         ) from exc
     provider = TracerProvider(resource=Resource.create({"service.name": "bearinmind"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

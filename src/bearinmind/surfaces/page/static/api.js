@@ -118,6 +118,18 @@ export const list = async (fields, signal) => {
   return marked(page, page.memories);
 };
 
+/** What was known then of the state of a memory, and of its links. */
+const stateAt = (moment, { id, deleted_at: deleted, valid_to: until }, { outdated, links }) => {
+  const then = links.filter((link) => new Date(link.created_at) <= moment);
+  const isReplaced = then.some(({ kind, target }) => kind === "supersedes" && target === id);
+  const isOver = until && new Date(until) <= moment;
+  return {
+    state: deleted ? "deleted" : isReplaced ? "superseded" : isOver ? "expired" : "live",
+    outdated: outdated && new Date(outdated.until) <= moment ? outdated : null,
+    links: then,
+  };
+};
+
 /** A memory with its earlier versions and its links; as it was at the moment looked at. */
 export const memory = async (id, signal) => {
   const { memory: latest, state, outdated, earlier, links, as_data: data } = await get(one(id), {}, signal);
@@ -126,7 +138,7 @@ export const memory = async (id, signal) => {
   const known = moment ? versions.filter((each) => new Date(each.updated_at) <= moment) : versions;
   const shown = known.at(-1) ?? null;
   return {
-    ...(shown ?? latest), state, outdated, links, latest,
+    ...(shown ?? latest), ...(moment && shown ? stateAt(moment, shown, { outdated, links }) : { state, outdated, links }), latest,
     earlier: known.slice(0, -1), isUnknownThen: !shown, is_data: data.includes(latest.id),
   };
 };

@@ -5,12 +5,12 @@ import { AsOfBar, AsOfButton } from "./parts/asof.js";
 import { Dialog } from "./parts/dialog.js";
 import { Icon } from "./parts/icons.js";
 import { ask, listen } from "./parts/keys.js";
-import { effect, html, render, signal, useEffect, useRef, useState } from "./parts/lib.js";
+import { effect, html, render, signal, useEffect, useLayoutEffect, useRef, useState } from "./parts/lib.js";
 import { Notice, Toasts, Trouble } from "./parts/notice.js";
 import { back, place, returnsTo, route } from "./parts/router.js";
 import {
-  asOf, changed, chooseTheme, counts, isOffline, isSignInNeeded, mayWrite, revision, session, status,
-  theme, waiting,
+  asOf, changed, chooseTheme, counts, isEntering, isOffline, isSessionKnown, isSignInNeeded, mayChange,
+  revision, session, status, theme, undoLast, waiting,
 } from "./parts/state.js";
 import { Foreign } from "./parts/text.js";
 
@@ -36,10 +36,20 @@ system.addEventListener("change", () => { isSystemDark.value = system.matches; }
 const isHelpOpen = signal(false);
 const isFormOpen = signal(false);
 const form = signal(null); // the component of the form, once it is loaded
+const dropped = signal(null); // a file to import, and the component that shows it
 
 const add = async () => {
   form.value ??= (await import("./parts/form.js")).MemoryForm;
   isFormOpen.value = true;
+};
+
+/** A file that is dropped anywhere is shown for import; the browser would leave the page for it. */
+const take = async (event) => {
+  if (event.defaultPrevented || !event.dataTransfer?.types.includes("Files")) return;
+  event.preventDefault();
+  const [file] = event.dataTransfer.files;
+  if (event.type !== "drop" || !file || !mayChange() || document.querySelector("dialog[open]")) return;
+  dropped.value = { file, Shown: (await import("./parts/transfer.js")).ImportDialog };
 };
 
 // ---- what is around a view ------------------------------------------------------------------
@@ -70,7 +80,7 @@ const Top = () => html`
     <nav aria-label="Pages">${Object.entries(TABS).map(([view, words]) =>
       html`<${Tab} key=${view} view=${view} words=${words} />`)}</nav>
     <div class="tools">
-      ${mayWrite() && html`<button type="button" class="primary new" aria-label="New memory" onClick=${add}><${Icon} name="add" /><span>New</span></button>`}
+      ${mayChange() && html`<button type="button" class="primary new" aria-label="New memory" onClick=${add}><${Icon} name="add" /><span>New</span></button>`}
       <${AsOfButton} />
       <${ThemeButton} />
       <button type="button" class="quiet icon-only only-wide" aria-label="Keys of the keyboard" title="Keys of the keyboard (?)"
@@ -88,7 +98,7 @@ const KEYS = {
   n: "write a new memory",
   e: "edit the memory that is shown",
   "1 2 3 4": "decide about the proposal in focus",
-  u: "take back the last decision",
+  u: "take back the last decision or change",
   x: "select the memory in focus",
   t: "look at another time",
   "?": "show these keys",
@@ -132,8 +142,9 @@ const Main = () => {
       () => isCurrent && setLoaded({ view: name, View: null, problem: new api.Problem(0, { detail: "The server does not answer." }) }));
     return () => { isCurrent = false; };
   }, [name, isOffline.value]);
-  useEffect(() => { // where reading goes on: at the item that was opened, or at the top; a field keeps the focus
-    if (loaded.view !== name) return undefined;
+  const isReady = loaded.view === name && (isSessionKnown.value || isEntering.value);
+  useLayoutEffect(() => { // where reading goes on: at the item that was opened, or at the top; a field keeps the focus
+    if (!isReady) return undefined;
     scrollTo(0, 0);
     const focus = () => {
       const item = [...main.current.querySelectorAll("[data-item]")].find((each) => each.dataset.item === returnsTo());
@@ -147,9 +158,8 @@ const Main = () => {
     const watcher = new MutationObserver(() => focus() && watcher.disconnect());
     watcher.observe(main.current, { childList: true, subtree: true, attributeFilter: ["aria-busy"] });
     return () => watcher.disconnect();
-  }, [loaded.view, rest]);
+  }, [isReady && loaded.view, rest]);
   const { View } = loaded;
-  const isReady = loaded.view === name;
   return html`
     <main id="main" ref=${main} tabindex="-1" class=${`view-${name}`} aria-busy=${isReady ? null : "true"}>
       ${isReady && View && html`<${View} key=${`${name}/${rest}`} name=${name} rest=${rest} fields=${fields} />`}
@@ -163,16 +173,27 @@ const useShell = () => {
     const running = new AbortController();
     const { signal: stop } = running;
     const quietly = (promise, then) => promise.then(then, () => {});
-    quietly(api.session(stop), (who) => { session.value = who; isSignInNeeded.value = false; });
-    quietly(api.counts(stop), (known) => { counts.value = known; });
-    quietly(api.proposals(["open"], stop), ({ proposals }) => { waiting.value = proposals.length; });
+    const look = async () => {
+      try {
+        session.value = await api.session(stop);
+        isSignInNeeded.value = false;
+      } catch (problem) {
+        if (problem instanceof api.Problem) isSessionKnown.value = true; // else it was asked again
+        return; // the rest would be refused too
+      }
+      isSessionKnown.value = true;
+      quietly(api.counts(stop), (known) => { counts.value = known; });
+      quietly(api.proposals(["open"], stop), ({ proposals }) => { waiting.value = proposals.length; });
+    };
+    if (!isEntering.value) look();
     return () => running.abort();
-  }, [revision.value, isSignInNeeded.value]);
+  }, [revision.value, isSignInNeeded.value, isEntering.value]);
 };
 
 const Shell = () => {
   useShell();
   const Form = form.value;
+  const { file, Shown } = dropped.value ?? {};
   return html`
     <a class="skip" href="#main" onClick=${(event) => {
       event.preventDefault();
@@ -185,7 +206,8 @@ const Shell = () => {
     <p id="status" class="unseen" role="status" aria-live="polite">${status.value}</p>
     <${Toasts} />
     ${isHelpOpen.value && html`<${Help} />`}
-    ${isFormOpen.value && html`<${Form} onClose=${() => { isFormOpen.value = false; }} />`}`;
+    ${isFormOpen.value && html`<${Form} onClose=${() => { isFormOpen.value = false; }} />`}
+    ${file && html`<${Shown} dropped=${file} onClose=${() => { dropped.value = null; }} />`}`;
 };
 
 effect(() => {
@@ -198,9 +220,12 @@ effect(() => {
 listen({
   "/": ask,
   "?": () => { isHelpOpen.value = true; },
-  n: () => (mayWrite() ? void add() : false),
+  n: () => (mayChange() ? void add() : false),
+  u: undoLast,
   t: () => document.getElementById("as-of-button")?.click(),
   Escape: back,
 });
+document.addEventListener("dragover", take);
+document.addEventListener("drop", take);
 document.getElementById("page").replaceChildren();
 render(html`<${Shell} />`, document.getElementById("page"));

@@ -107,8 +107,8 @@ const Keys = ({ keys, used, onMade }) => {
       <thead><tr><th scope="col">Key</th><th scope="col">User</th><th scope="col">Where</th><th scope="col">May</th>
         <th scope="col">Limits</th><th scope="col">State</th><th scope="col"><span class="unseen">What can be done</span></th></tr></thead>
       <tbody>${keys.map((key) => html`
-        <tr key=${key.id}><th scope="row"><span class="id">${key.id}</span></th><td><${Foreign} text=${key.user} /></td>
-          <td><${Foreign} text=${key.label} /></td><td>${ACCESS[key.access]}</td><td>${limits(key, used)}</td><td>${standing(key)}</td>
+        <tr key=${key.id}><th scope="row"><span class="id">${key.id}</span></th><td data-head="User"><${Foreign} text=${key.user} /></td>
+          <td data-head="Where">${key.label && html`<${Foreign} text=${key.label} />`}</td><td data-head="May">${ACCESS[key.access]}</td><td data-head="Limits">${limits(key, used)}</td><td data-head="State">${standing(key)}</td>
           <td><div class="actions">
             ${mayRenew(key) && html`<button type="button" aria-label=${`Renew the key ${key.id}`} onClick=${() => renew(key)}>Renew</button>`}
             ${isGood(key) && mayWrite() && html`<button type="button" aria-label=${`Revoke the key ${key.id}`} onClick=${() => setRevoking(key)}>Revoke</button>`}
@@ -138,8 +138,8 @@ const Users = ({ users }) => {
     <div class="scroll" tabindex="0" role="region" aria-label="Table of users"><table id="users">
       <thead><tr><th scope="col">User</th><th scope="col">Since</th><th scope="col">State</th><th scope="col"><span class="unseen">What can be done</span></th></tr></thead>
       <tbody>${users.map((user) => html`
-        <tr key=${user.name}><th scope="row"><${Foreign} text=${user.name} /></th><td><${When} at=${user.created_at} /></td>
-          <td>${user.disabled_at ? html`<span class="mark deleted">locked out</span>` : html`<span class="mark good">let in</span>`}</td>
+        <tr key=${user.name}><th scope="row"><${Foreign} text=${user.name} /></th><td data-head="Since"><${When} at=${user.created_at} /></td>
+          <td data-head="State">${user.disabled_at ? html`<span class="mark deleted">locked out</span>` : html`<span class="mark good">let in</span>`}</td>
           <td>${user.disabled_at
             ? html`<button type="button" aria-label=${`Let in again: ${user.name}`} onClick=${() => set(user, "enable")}>Let in again</button>`
             : user.name !== session.value?.user && html`<button type="button" aria-label=${`Lock out ${user.name}`} onClick=${() => set(user, "disable")}>Lock out</button>`}</td></tr>`)}</tbody>

@@ -44,9 +44,9 @@ export const AsOfBar = () => {
   return html`
     <section class=${`as-of ${asOf.value ? "then" : ""}`} aria-label="Time">
       <p>${asOf.value ? html`You see what was known on <b>${day(asOf.value)}</b>.` : "Move the slider to see what was known at another time."}</p>
-      <label class="slider"><span class="unseen">The moment to look at</span>
+      ${counts.value && html`<label class="slider"><span class="unseen">The moment to look at</span>
         <input type="range" min="0" max=${STEPS} value=${shown} aria-valuetext=${shown >= STEPS ? "now" : day(moment)}
-          onInput=${({ target }) => setPlace(Number(target.value))} /></label>
+          onInput=${({ target }) => setPlace(Number(target.value))} /></label>`}
       <label class="day"><span class="unseen">Day</span>
         <input type="date" value=${dateOf(moment.toISOString())} min=${dateOf(new Date(oldest).toISOString())}
           max=${dateOf(new Date(now).toISOString())} onChange=${choose} /></label>

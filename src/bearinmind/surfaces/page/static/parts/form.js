@@ -46,6 +46,9 @@ const changesTo = (memory, fields) => {
   return changes;
 };
 
+/** What going back to a version brings back. */
+export const kept = ({ content, category, tags, keywords, importance }) => ({ content, category, tags, keywords, importance });
+
 /** Takes the content of a sealed memory out of what is sent unless it was written anew. */
 const withoutSealed = (memory, fields) => {
   if (!memory?.sensitive || fields.content) return fields;
@@ -84,7 +87,10 @@ const save = async (memory, supersedes, fields) => {
 const done = (memory, supersedes, outcome) => {
   changed();
   if (memory) {
-    tell("Changed. The version before is kept.");
+    const { version, ...now } = outcome.memory;
+    const isWhole = !memory.sensitive && ["sensitive", "valid_from", "valid_to"].every((name) => now[name] === memory[name]);
+    const undo = () => attempt(() => api.update(memory.id, kept(memory), version), "Undone.");
+    tell("Changed. The version before is kept.", isWhole ? undo : null);
     return;
   }
   if (outcome.outcome === "already_known") tell("This is known already.");

@@ -5,6 +5,9 @@ import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY
 import { colour } from "./chart.js";
 
 const STYLE_ID = "__________cytoscape_stylesheet";
+const isNarrow = innerWidth < 700; // a phone: names are to be read although the picture is small
+const NAME = isNarrow ? 20 : 12; // the size of a name
+const EDGE = isNarrow ? 16 : 36; // free space around the picture
 const MANY = 300; // nodes from which the picture is drawn seldom while the places are looked for
 const SELDOM = 10; // frames between two drawings of it
 
@@ -21,7 +24,7 @@ const styles = () => [
       "background-color": (node) => COLOURS[node.data("kind")] ?? COLOURS.name,
       width: (node) => 14 + 7 * Math.log2(1 + (node.data("memories") ?? 0)),
       height: (node) => 14 + 7 * Math.log2(1 + (node.data("memories") ?? 0)),
-      label: "data(short)", color: colour("--ink"), "font-size": 12, "text-valign": "bottom", "text-margin-y": 4,
+      label: "data(short)", color: colour("--ink"), "font-size": NAME, "text-valign": "bottom", "text-margin-y": 4,
       "text-outline-color": colour("--paper"), "text-outline-width": 2, "min-zoomed-font-size": 8,
     },
   },
@@ -39,7 +42,7 @@ const styles = () => [
       "arrow-scale": 0.8, "text-outline-color": colour("--paper"), "text-outline-width": 2,
     },
   },
-  { selector: ".way", style: { "line-color": colour("--accent"), "target-arrow-color": colour("--accent"), width: 4, opacity: 1 } },
+  { selector: "edge.way", style: { "line-color": colour("--accent"), "target-arrow-color": colour("--accent"), width: 4, opacity: 1 } },
   { selector: "node.way", style: { "border-width": 4, "border-color": colour("--accent") } },
   { selector: ".hidden", style: { display: "none" } },
 ];
@@ -61,12 +64,12 @@ export const network = (container, { onChoose, onOpen }) => {
     graph.batch(() => {
       for (const place of places.values()) graph.getElementById(place.id).position({ x: place.x, y: place.y });
     });
-    if (isFitted) graph.fit(graph.elements(":visible"), 36);
+    if (isFitted) graph.fit(graph.elements(":visible"), EDGE);
   };
   const simulation = forceSimulation([])
     .force("charge", forceManyBody().strength(-260).distanceMax(600))
     .force("x", forceX().strength(0.045)).force("y", forceY().strength(0.06))
-    .force("collide", forceCollide(34))
+    .force("collide", forceCollide(({ room }) => room))
     .stop();
   let frame = 0;
   /** Goes on until the places hardly change, at most 12 milliseconds of every frame. */
@@ -96,16 +99,18 @@ export const network = (container, { onChoose, onOpen }) => {
   });
   graph.on("free", "node", ({ target }) => Object.assign(places.get(target.id()), { fx: null, fy: null }));
   graph.on("scrollzoom pinchzoom dragpan", () => { isFitted = false; });
+  graph.on("resize", () => { if (isFitted) graph.fit(graph.elements(":visible"), EDGE); });
   return {
     /** Shows exactly these nodes and edges; those that were there keep their places. */
     show(nodes, edges, near = null) {
       const from = places.get(near) ?? { x: 0, y: 0 };
       const kept = new Set(nodes.map(({ id }) => id));
       for (const id of [...places.keys()]) if (!kept.has(id)) places.delete(id);
-      nodes.forEach(({ id }, at) => {
+      nodes.forEach(({ id, short }, at) => {
         if (places.has(id)) return;
+        const room = Math.max(34, 0.22 * NAME * short.length); // so that names seldom lie on each other
         const [angle, radius] = [at * 2.399963, 18 * Math.sqrt(at + 1)]; // a sunflower: no two in one place
-        places.set(id, { id, x: from.x + radius * Math.cos(angle), y: from.y + radius * Math.sin(angle) });
+        places.set(id, { id, room, x: from.x + radius * Math.cos(angle), y: from.y + radius * Math.sin(angle) });
       });
       graph.batch(() => {
         const wanted = new Set([...kept, ...edges.map(({ id }) => id)]);
@@ -124,7 +129,7 @@ export const network = (container, { onChoose, onOpen }) => {
     choose: (id) => graph.batch(() => graph.nodes().forEach((node) => node.toggleClass("chosen", node.id() === id))),
     mark: (ids) => graph.batch(() => graph.elements().forEach((each) => each.toggleClass("way", ids.has(each.id())))),
     restyle: () => graph.style(styles()),
-    fit: () => { isFitted = true; graph.fit(graph.elements(":visible"), 36); },
+    fit: () => { isFitted = true; graph.fit(graph.elements(":visible"), EDGE); },
     size: () => graph.nodes().length,
     destroy: () => { cancelAnimationFrame(frame); graph.destroy(); },
   };

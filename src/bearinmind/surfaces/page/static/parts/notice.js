@@ -1,11 +1,12 @@
 // What the page says: that there is nothing, that something went wrong, that something was done.
 
-import { html, useEffect } from "./lib.js";
+import { html, useEffect, useState } from "./lib.js";
 import { Icon } from "./icons.js";
 import { closeToast, toasts } from "./state.js";
 import { Foreign, Hint } from "./text.js";
 
-const TOAST = 9_000; // milliseconds: long enough to read it and to press Undo
+const TOAST = 9_000; // milliseconds: long enough to read it
+const UNDO = 20_000; // and to think again
 
 export const Notice = ({ title, children, kind = "" }) => html`
   <section class=${`notice ${kind}`}><h2>${title}</h2>${children}</section>`;
@@ -20,16 +21,18 @@ export const Trouble = ({ problem, again = null }) => html`
   </section>`;
 
 const Toast = ({ toast }) => {
+  const [isHeld, setHeld] = useState(false); // under the mouse, or in focus
   useEffect(() => {
-    const timer = setTimeout(() => closeToast(toast.id), TOAST);
+    const timer = isHeld ? 0 : setTimeout(() => closeToast(toast.id), toast.undo ? UNDO : TOAST);
     return () => clearTimeout(timer);
-  }, [toast.id]);
+  }, [toast.id, isHeld]);
   const undo = () => {
     closeToast(toast.id);
     toast.undo();
   };
   return html`
-    <li class="toast">
+    <li class="toast" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}
+      onFocusCapture=${() => setHeld(true)} onBlurCapture=${() => setHeld(false)}>
       <${Foreign} as="span" text=${toast.text} />
       ${toast.undo && html`<button type="button" onClick=${undo}>Undo</button>`}
       <button type="button" class="quiet icon-only" aria-label="Close this message"

@@ -12,6 +12,7 @@ const Picker = ({ label, search, onPick, placeholder = "", focus = false }) => {
   const [words, setWords] = useState("");
   const [options, setOptions] = useState([]);
   const [chosen, setChosen] = useState(0);
+  const [found, setFound] = useState({ words: "", isEmpty: false }); // the words that were searched for last
   const id = useId();
   useEffect(() => {
     if (!words.trim()) {
@@ -23,7 +24,8 @@ const Picker = ({ label, search, onPick, placeholder = "", focus = false }) => {
       search(words.trim(), running.signal).then((answer) => {
         setOptions(answer);
         setChosen(0);
-      }, () => {});
+        setFound({ words, isEmpty: !answer.length });
+      }, (problem) => problem.name === "AbortError" || setFound({ words, isEmpty: false }));
     }, PAUSE);
     return () => {
       clearTimeout(timer);
@@ -51,7 +53,7 @@ const Picker = ({ label, search, onPick, placeholder = "", focus = false }) => {
       <label for=${id}>${label}</label>
       <input id=${id} type="text" role="combobox" autocomplete="off" spellcheck=${false} value=${words}
         placeholder=${placeholder} autofocus=${focus} aria-expanded=${isOpen} aria-controls=${`${id}-options`}
-        aria-autocomplete="list" aria-activedescendant=${isOpen ? `${id}-${chosen}` : null}
+        aria-autocomplete="list" aria-busy=${words.trim() && words !== found.words ? "true" : null} aria-activedescendant=${isOpen ? `${id}-${chosen}` : null}
         onInput=${({ target }) => setWords(target.value)} onKeyDown=${press}
         onBlur=${() => setTimeout(() => setOptions([]), 200)} />
       ${isOpen && html`
@@ -59,6 +61,7 @@ const Picker = ({ label, search, onPick, placeholder = "", focus = false }) => {
           <li key=${option.key} id=${`${id}-${place}`} role="option" aria-selected=${place === chosen}
             onMouseDown=${(event) => { event.preventDefault(); pick(option); }}>
             <${Foreign} text=${option.text} /><small>${option.note}</small></li>`)}</ul>`}
+      ${words.trim() && words === found.words && found.isEmpty && html`<p class="faint" role="status">Nothing is found with these words.</p>`}
     </div>`;
 };
 

@@ -17,6 +17,9 @@ const WAYS = {
 };
 const DOES = { subject: "is about", name: "names", tag: "is tagged with", keyword: "has the keyword" };
 const FACTORS = {
+  current: "that it is what holds now",
+  earlier: "that the question asks for what held before",
+  exact: "that it has words exactly as you wrote them",
   focus: "the focus that was set",
   time: "the time that your question names",
   decay: "its age",

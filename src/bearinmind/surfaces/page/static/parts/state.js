@@ -7,6 +7,10 @@ const THEME = "bearinmind.theme";
 
 /** Who is signed in, or null: {user, access, via, expires_at}. */
 export const session = signal(null);
+/** Whether the server has said who is signed in, or that nobody is: views wait for it. */
+export const isSessionKnown = signal(false);
+/** Whether a link is signing the browser in: nothing else is asked meanwhile. */
+export const isEntering = signal(/^#\/signin\?(.*&)?link=/.test(location.hash));
 /** The counts of the store, or null before they are known. */
 export const counts = signal(null);
 /** How many proposals wait for a decision. */
@@ -45,6 +49,8 @@ export const chooseTheme = (name) => {
 };
 
 export const mayWrite = () => !session.value || session.value.access !== "read";
+/** What was known then is only looked at. */
+export const mayChange = () => mayWrite() && !asOf.value;
 export const isAdmin = () => session.value?.access === "admin";
 
 let number = 0;
@@ -59,4 +65,13 @@ export const tell = (text, undo = null) => {
   toasts.value = [...toasts.value.slice(-2), { id: number, text, undo }];
   status.value = text;
   return number;
+};
+
+/** Takes the last change back, as long as a message offers that; whether one does. */
+export const undoLast = () => {
+  const toast = toasts.value.findLast(({ undo }) => undo);
+  if (!toast) return false;
+  closeToast(toast.id);
+  toast.undo();
+  return true;
 };

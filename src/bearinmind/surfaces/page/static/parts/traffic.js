@@ -61,7 +61,7 @@ const Users = ({ users }) => html`
       <thead><tr><th scope="col">User</th>${Object.values(KINDS).map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
       <tbody>${users.map((user) => html`
         <tr key=${user.user}><th scope="row">${user.user ? html`<${Foreign} text=${user.user} />` : html`<i>nobody who was let in</i>`}</th>
-          ${Object.keys(KINDS).map((kind) => html`<td>${user[kind].toLocaleString("en")}</td>`)}</tr>`)}</tbody>
+          ${Object.keys(KINDS).map((kind) => html`<td data-head=${KINDS[kind]}>${user[kind].toLocaleString("en")}</td>`)}</tr>`)}</tbody>
     </table></div>
   </details>`;
 

@@ -3,7 +3,7 @@
 import * as api from "../api.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
-import { html, useRef, useState } from "./lib.js";
+import { html, useEffect, useRef, useState } from "./lib.js";
 import { Notice, Trouble } from "./notice.js";
 import { changed, tell } from "./state.js";
 import { Foreign } from "./text.js";
@@ -32,10 +32,22 @@ const pieces = (text) => text.split(/\n\s*\n|\n(?=\s*[-*•]\s)/)
 
 const isLines = (name, text) => /\.(jsonl|ndjson|json)$/i.test(name) || /^\s*\{/.test(text);
 
+/** The memories of a file that is one JSON document, or null. */
+const listed = (text) => {
+  try {
+    const data = JSON.parse(text);
+    if (typeof data?.content === "string") return [data];
+    return [data, data?.memories].find(Array.isArray) ?? null;
+  } catch {
+    return null; // lines, or a text
+  }
+};
+
 /** What a file holds: the records to show, and the lines to send. */
 const preview = (name, text) => {
-  if (isLines(name, text)) {
-    const lines = text.split("\n").filter((line) => line.trim());
+  const list = listed(text)?.map((each) => JSON.stringify(typeof each === "string" ? { content: each, source: name } : each));
+  if (list || isLines(name, text)) {
+    const lines = list ?? text.split("\n").filter((line) => line.trim());
     return { records: lines.map((line, at) => record(line, at + 1)), lines: lines.join("\n") };
   }
   const texts = pieces(text);
@@ -54,7 +66,10 @@ const Preview = ({ name, records }) => {
     ${count("memory") > SHOWN && html`<p class="faint">and ${many(count("memory") - SHOWN, "more", "more")}</p>`}`;
 };
 
-export const ImportDialog = ({ onClose }) => {
+/** What an import counts, in words. */
+const DONE = { stored: "new", sensitive: "new and sealed", known: "known already", links_stored: "new links", links_known: "links known already", bad: "left out" };
+
+export const ImportDialog = ({ onClose, dropped = null }) => {
   const [file, setFile] = useState(null);
   const [isOver, setOver] = useState(false);
   const [progress, setProgress] = useState(null);
@@ -73,6 +88,7 @@ export const ImportDialog = ({ onClose }) => {
     }
     setFile({ name: chosen.name, ...preview(chosen.name, await chosen.text()) });
   };
+  useEffect(() => { take(dropped); }, [dropped]);
   const run = async () => {
     setProgress(0);
     try {
@@ -97,7 +113,7 @@ export const ImportDialog = ({ onClose }) => {
           <div class=${`dropzone ${isOver ? "over" : ""}`} onDragOver=${(event) => { event.preventDefault(); setOver(true); }}
             onDragLeave=${() => setOver(false)} onDrop=${drop}>
             <${Icon} name="drop" />
-            <p>Drop a file here: an export (JSON lines), or a text whose paragraphs or points become memories.</p>
+            <p>Drop a file here, or anywhere on the page: an export, other JSON with a <code>content</code>, or a text whose paragraphs or points become memories.</p>
             <button type="button" onClick=${() => input.current.click()}>Choose a file</button>
             <input ref=${input} type="file" hidden aria-label="File" onChange=${({ target }) => take(target.files[0])} /></div>`}
         ${file && !summary && html`<${Preview} ...${file} />`}
@@ -105,7 +121,7 @@ export const ImportDialog = ({ onClose }) => {
         ${problem && html`<${Trouble} problem=${problem} />`}
         ${summary && html`<${Notice} title="Imported"><p>${Object.entries(summary)
           .filter(([, value]) => typeof value === "number" && value > 0)
-          .map(([name, value]) => `${name.replaceAll("_", " ")}: ${value.toLocaleString("en")}`).join(" · ") || "Nothing was new."}</p><//>`}
+          .map(([name, value]) => `${value.toLocaleString("en")} ${DONE[name] ?? name}`).join(" · ") || "Nothing was new."}</p><//>`}
         <div class="actions">
           ${file && !summary && html`<button type="button" onClick=${() => setFile(null)}>Another file</button>
             <button type="button" class="primary" disabled=${progress !== null} onClick=${run}>Import</button>`}

@@ -8,12 +8,12 @@ import { COLOURS, network } from "../parts/network.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { ConceptPicker, MemoryPicker } from "../parts/picker.js";
 import { go, ofConcept, ofMemory, place, replace } from "../parts/router.js";
-import { asOf, mayWrite, revision, status, theme } from "../parts/state.js";
+import { asOf, mayChange, revision, status, theme } from "../parts/state.js";
 import { Foreign } from "../parts/text.js";
 import { day, many, short, time } from "../parts/words.js";
 import { Chain } from "./time.js";
 
-const FIRST = 80; // concepts at the start
+const FIRST = innerWidth < 700 ? 24 : 80; // concepts at the start: names are to be read on a phone too
 const MORE = 40; // concepts that a step adds
 const EACH = 3; // connections without a name that are drawn for each concept
 const LISTED = 60; // things in the list beside the picture
@@ -104,8 +104,8 @@ const Names = ({ concept }) => {
     ${concept.aliases.length > 0 && html`
       <h3>Also called</h3>
       <ul class="linked">${concept.aliases.map((alias) => html`<li key=${alias}><div><${Foreign} text=${alias} /></div>
-        ${mayWrite() && !asOf.value && html`<button type="button" onClick=${() => separate(alias)}>Separate</button>`}</li>`)}</ul>`}
-    ${mayWrite() && !asOf.value && (isOpen
+        ${mayChange() && html`<button type="button" onClick=${() => separate(alias)}>Separate</button>`}</li>`)}</ul>`}
+    ${mayChange() && (isOpen
       ? html`<${ConceptPicker} label=${`${concept.label} is the same as`} except=${concept.name} onPick=${merge} focus=${true} />`
       : html`<button type="button" class="link" onClick=${() => setOpen(true)}>It is the same as another thing …</button>`)}`;
 };
@@ -156,7 +156,7 @@ const Merges = () => {
     <details><summary>${many(value.merges.length, "name that is", "names that are")} taken for another</summary>
       <ul class="linked">${value.merges.map(({ alias, into }) => html`
         <li key=${alias}><div><${Foreign} text=${alias} /> is <a dir="auto" href=${ofConcept(into)}>${into}</a></div>
-          ${mayWrite() && !asOf.value && html`<button type="button" onClick=${() => attempt(() => api.unmerge(alias), "Separated.", () => api.merge(alias, into))}>Separate</button>`}</li>`)}</ul></details>`;
+          ${mayChange() && html`<button type="button" onClick=${() => attempt(() => api.unmerge(alias), "Separated.", () => api.merge(alias, into))}>Separate</button>`}</li>`)}</ul></details>`;
 };
 
 // ---- the view -------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ export const View = ({ fields }) => {
         <${ConceptPicker} label="Start from a thing" onPick=${({ name }) => go(ofConcept(name))} />
         <${MemoryPicker} label="Start from a memory" onPick=${({ id }) => go(place("graph", { memory: id }))} />
         <label class="field"><span>Only memories since</span><input value=${fields.get("since") ?? ""} placeholder="2w or 2026-11-01" onChange=${narrow("since")} /></label>
-        <label class="field"><span>until</span><input value=${fields.get("until") ?? ""} placeholder="now" onChange=${narrow("until")} /></label>
+        <label class="field"><span>Only until</span><input value=${fields.get("until") ?? ""} placeholder="now" onChange=${narrow("until")} /></label>
       </div>
       ${problem && html`<${Trouble} problem=${problem} />`}
       ${!isBusy && !problem && !picture.nodes.size && html`<${Notice} title="The graph is empty"><p>It grows by itself as memories are read in the background.</p><//>`}
@@ -271,7 +271,7 @@ export const View = ({ fields }) => {
           ${node && html`<div class="panel">${node.kind === "memory"
             ? html`<${MemoryPanel} node=${node} />`
             : html`<${ConceptPanel} name=${node.name} fields=${filter} onExpand=${expand} onMemories=${addMemories} onPath=${walk} />`}</div>`}
-          ${!node && html`<p class="faint">Choose a thing to see what is known about it. Choose it twice to see more around it.</p>`}
+          ${!node && html`<p class="faint">Click on a thing to see what is known about it. Click twice to see more around it.</p>`}
           <div class="panel"><${Things} picture=${picture} hidden=${hidden} chosen=${chosen} onChoose=${setChosen} /><${Merges} /></div>
         </aside>
       </div>

@@ -8,16 +8,16 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../parts/lib
 import { useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { ofMemory, place } from "../parts/router.js";
-import { changed, mayWrite, status } from "../parts/state.js";
+import { asOf, changed, mayChange, status } from "../parts/state.js";
 import { Foreign, When } from "../parts/text.js";
-import { many, percent } from "../parts/words.js";
+import { day, many, percent } from "../parts/words.js";
 
 const OPEN = ["open"];
 const DECIDED = ["applied", "dismissed", "undone"];
 
 /** By kind of proposal: what is asked, and what its two answers do. */
 const KINDS = {
-  store: ["Should this be remembered?", "Remember it", "Leave it"],
+  store: ["Should this be remembered?", "Remember it", "Do not remember it"],
   supersede: ["These say the same. Keep only the newer one?", "Keep the newer", "Keep both"],
   update: ["Should this memory be changed?", "Change it", "Leave it"],
   link: ["Do these belong together?", "Link them", "Leave them"],
@@ -35,10 +35,17 @@ const RESOLUTIONS = {
 };
 const BECAME = { applied: "done", dismissed: "left as it was", undone: "taken back" };
 
+/** What was decided, in the words of the button that was pressed. */
+const became = ({ kind, state, undo }) => {
+  if (state === "undone") return "Taken back";
+  if (undo?.resolution) return RESOLUTIONS[undo.resolution];
+  const [, yes, no] = KINDS[kind] ?? [];
+  return (state === "applied" ? yes : no) ?? BECAME[state];
+};
+
 /** The decisions that a proposal lets one make. */
-const decisionsOn = ({ kind, state, undo }) => {
-  if (state === "applied" || (state === "dismissed" && undo.resolution)) return [{ verb: "undo", label: "Undo", text: "Take it back" }];
-  if (state !== "open") return [];
+const decisionsOn = ({ kind, state }) => {
+  if (state === "applied" || state === "dismissed") return [{ verb: "undo", label: "Undo", text: "Take it back, to decide again" }];
   if (kind === "outdate") {
     return Object.entries(RESOLUTIONS).map(([resolution, text]) => ({
       verb: "apply", label: resolution.replace(/^./, (letter) => letter.toUpperCase()), text, body: { resolution },
@@ -84,7 +91,7 @@ const Draft = ({ fields }) => {
 };
 
 const Proposal = ({ proposal, memories, onDecide, problem }) => {
-  const decisions = mayWrite() ? decisionsOn(proposal) : [];
+  const decisions = mayChange() ? decisionsOn(proposal) : [];
   const [question] = KINDS[proposal.kind] ?? ["What about this?"];
   const sure = proposal.evidence?.probability;
   const press = (event) => {
@@ -96,7 +103,8 @@ const Proposal = ({ proposal, memories, onDecide, problem }) => {
   return html`
     <li class="card proposal" data-proposal=${proposal.id} onKeyDown=${press}>
       <div class="spread"><h2 tabindex="-1" data-item=${proposal.id}>${question}</h2>
-        ${proposal.state !== "open" && html`<span class="mark good">${BECAME[proposal.state]}</span>`}</div>
+        ${proposal.state !== "open" && html`<span class="decided"><span class=${`mark ${proposal.state === "undone" ? "old" : "good"}`}>${became(proposal)}</span>
+          ${proposal.decided_at && html` <span class="faint"><${When} at=${proposal.decided_at} /></span>`}</span>`}</div>
       ${isPair(proposal)
         ? html`<${Pair} proposal=${proposal} memories=${memories} />`
         : html`<${Draft} fields=${proposal.change} />
@@ -124,7 +132,7 @@ const Proposals = ({ answer }) => {
       setDecided((before) => new Map(before).set(proposal.id, next));
       setProblems((before) => new Map([...before].filter(([id]) => id !== proposal.id)));
       last.current = verb === "undo" ? null : next;
-      status.value = `Decided: ${BECAME[next.state]}`;
+      status.value = `Decided: ${became(next)}`;
       changed();
       focusNext(proposal.id, verb);
     } catch (problem) {
@@ -135,12 +143,12 @@ const Proposals = ({ answer }) => {
   };
   useLayoutEffect(() => { // at once: a key that is pressed next counts
     const press = (event) => {
-      if (event.key !== "u" || !last.current || event.target.matches("input, textarea, select")) return;
+      if (event.key !== "u" || !last.current || document.querySelector("dialog[open]") || event.target.matches("input, textarea, select")) return;
       event.preventDefault();
       decide(last.current, { verb: "undo" });
     };
-    document.addEventListener("keydown", press);
-    return () => document.removeEventListener("keydown", press);
+    document.addEventListener("keydown", press, true); // before the page takes back something else
+    return () => document.removeEventListener("keydown", press, true);
   }, []);
   return html`
     <ol class="cards" aria-label="Proposals">${answer.proposals.map((each) => {
@@ -176,8 +184,9 @@ export const View = ({ fields }) => {
           <a class=${`chip ${show === "open" ? "on" : ""}`} aria-current=${show === "open" ? "page" : null} href=${place("inbox")}><${Icon} name="inbox" />Waiting</a>
           <a class=${`chip ${show === "decided" ? "on" : ""}`} aria-current=${show === "decided" ? "page" : null} href=${place("inbox", { show: "decided" })}><${Icon} name="check" />Decided</a></nav></div>
       ${problem && html`<${Trouble} problem=${problem} again=${again} />`}
+      ${asOf.value && html`<${Notice} kind="warn" title="This is what waits now"><p>The rest of the page shows ${day(asOf.value)}. Go back to now to decide.</p><//>`}
       ${value && (value.proposals.length
-        ? html`<p class="faint">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>1</kbd> to <kbd>4</kbd> decide, <kbd>u</kbd> takes the last decision back.</p>
+        ? html`<p class="faint only-wide">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>1</kbd> to <kbd>4</kbd> decide, <kbd>u</kbd> takes the last decision back.</p>
           <${Proposals} key=${show} answer=${value} />`
         : html`<${Notice} title=${NOTHING[show][0]}><p>${NOTHING[show][1]}</p><//>`)}
     </div>`;

@@ -9,12 +9,20 @@ import { attempt, useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { place, replace } from "../parts/router.js";
 import { ShareForm } from "../parts/sharing.js";
-import { asOf, changed, counts, mayWrite, session, status, tell } from "../parts/state.js";
+import { asOf, changed, counts, mayChange, session, status, tell } from "../parts/state.js";
 import { ImportDialog, exportFile } from "../parts/transfer.js";
-import { many, parts, time } from "../parts/words.js";
+import { Foreign } from "../parts/text.js";
+import { day, many, parts, time } from "../parts/words.js";
 
 const PAGE = 30; // memories of a page
 const STATES = { live: "present", superseded: "replaced", expired: "no longer valid", deleted: "deleted", all: "all" };
+
+/** Filters that come with a link, in words: they have no field. */
+const SAYS = {
+  until: (value) => `only until ${/^\d{4}-/.test(value) ? day(value) : value}`,
+  project: (value) => `only of the project ${value}`,
+  session: (value) => `only of the session ${value}`,
+};
 
 const queryOf = (fields) => {
   const state = fields.get("state");
@@ -56,7 +64,10 @@ const Filters = ({ fields }) => {
         <label class="field"><span>Order</span><select name="order" value=${value("order")} onChange=${set("order")}>
           <option value="">newest first</option><option value="oldest">oldest first</option></select></label>
       </div>
-      ${isNarrow && html`<p><a href=${place("memories")}>Take all filters away</a></p>`}
+      ${isNarrow && html`<div class="chips">${Object.keys(SAYS).filter(value).map((name) => html`
+        <button key=${name} type="button" class="chip on" title="Take this filter away" onClick=${() => set(name)({ target: { value: "" } })}>
+          <${Foreign} text=${SAYS[name](value(name))} /><${Icon} name="close" /><span class="unseen">, take away</span></button>`)}
+        <a class="chip" href=${place("memories")}>Take all filters away</a></div>`}
     </form>`;
 };
 
@@ -131,15 +142,15 @@ const List = ({ page, fields }) => {
   const [ids, setIds] = useState(new Set());
   const chosen = page.memories.filter(({ id }) => ids.has(id));
   const isOwn = ({ owner }) => !session.value || owner === session.value.user;
-  const toggle = (id) => {
-    const next = new Set(ids);
+  const toggle = (id) => setIds((before) => { // keys may be quicker than drawing
+    const next = new Set(before);
     if (!next.delete(id)) next.add(id);
-    setIds(next);
-  };
+    return next;
+  });
   useLayoutEffect(() => { // at once: a key that is pressed next counts
     const press = (event) => {
-      const item = event.key === "x" && document.activeElement?.closest(".card")?.querySelector(".select input");
-      item?.click();
+      if (event.key !== "x" || document.querySelector("dialog[open]")) return;
+      document.activeElement?.closest(".card")?.querySelector(".select input")?.click();
     };
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
@@ -147,16 +158,22 @@ const List = ({ page, fields }) => {
   const others = Object.fromEntries([...fields].filter(([name]) => name !== "after"));
   const all = page.memories.filter(isOwn);
   return html`
-    ${mayWrite() && !asOf.value && all.length > 0 && html`<label class="check faint"><input type="checkbox" checked=${all.length > 0 && all.every(({ id }) => ids.has(id))}
+    ${mayChange() && all.length > 0 && html`<label class="check faint"><input type="checkbox" checked=${all.length > 0 && all.every(({ id }) => ids.has(id))}
       onChange=${({ target }) => setIds(new Set(target.checked ? all.map(({ id }) => id) : []))} />Select all on this page</label>`}
     ${chosen.length > 0 && html`<${Bulk} chosen=${chosen} onClear=${() => setIds(new Set())} />`}
     <ol class="cards" aria-label="Memories">${page.memories.map((memory) => html`
       <${Card} key=${memory.id} memory=${memory} mine=${session.value?.user ?? null}
-        lead=${mayWrite() && !asOf.value && isOwn(memory) && html`<label class="select"><span class="unseen">Select</span>
+        lead=${mayChange() && isOwn(memory) && html`<label class="select"><span class="unseen">Select</span>
           <input type="checkbox" checked=${ids.has(memory.id)} onChange=${() => toggle(memory.id)} /></label>`} />`)}</ol>
     <nav class="actions pages" aria-label="Pages of the list">
       ${fields.get("after") && html`<a class="button" href=${place("memories", others)}>First page</a>`}
       ${page.next && html`<a class="button" href=${place("memories", { ...others, after: page.next })}>Next page</a>`}</nav>`;
+};
+
+const Nothing = ({ fields }) => {
+  if ([...fields.keys()].length) return html`<${Notice} title="No memory is like that"><p><a href=${place("memories")}>Take all filters away</a></p><//>`;
+  if (asOf.value) return html`<${Notice} title="Nothing was known then" />`;
+  return html`<${Notice} title="There are no memories"><p>Press <b>New</b> to write one, drop a file to import what you have, or let an agent store what it learns.</p><//>`;
 };
 
 export const View = ({ fields }) => {
@@ -173,14 +190,14 @@ export const View = ({ fields }) => {
       <div class="spread"><h1 tabindex="-1">Memories</h1>
         <div class="actions">
           <button type="button" aria-expanded=${isFiltering} onClick=${() => setFiltering(!isFiltering)}><${Icon} name="filter" />Filter</button>
-          ${mayWrite() && html`<button type="button" onClick=${() => setImporting(true)}><${Icon} name="drop" />Import</button>`}
+          ${mayChange() && html`<button type="button" onClick=${() => setImporting(true)}><${Icon} name="drop" />Import</button>`}
           <button type="button" onClick=${() => attempt(exportFile)}><${Icon} name="save" />Export</button></div></div>
       ${counts.value && html`<p class="faint">${many(counts.value.live, "present memory", "present memories")}${counts.value.superseded ? `, ${counts.value.superseded.toLocaleString("en")} replaced` : ""}${counts.value.deleted ? `, ${counts.value.deleted.toLocaleString("en")} deleted` : ""}${counts.value.shared ? `, ${counts.value.shared.toLocaleString("en")} shared by others` : ""}</p>`}
       ${isFiltering && html`<${Filters} fields=${fields} />`}
       ${problem && html`<${Trouble} problem=${problem} again=${again} />`}
       ${value && (value.memories.length
         ? html`<${List} key=${JSON.stringify(query)} page=${value} fields=${fields} />`
-        : html`<${Notice} title="No memory is like that"><p>Take a filter away, or write a new one.</p><//>`)}
+        : html`<${Nothing} fields=${fields} />`)}
       ${isImporting && html`<${ImportDialog} onClose=${() => setImporting(false)} />`}
     </div>`;
 };

@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { Card, Marks, ReplacedBy } from "../parts/card.js";
 import { Confirm, Dialog } from "../parts/dialog.js";
 import { Changes } from "../parts/diff.js";
-import { MemoryForm } from "../parts/form.js";
+import { MemoryForm, kept } from "../parts/form.js";
 import { Icon } from "../parts/icons.js";
 import { html, useEffect, useLayoutEffect, useState } from "../parts/lib.js";
 import { attempt, useLoad } from "../parts/load.js";
@@ -13,7 +13,7 @@ import { MemoryPicker } from "../parts/picker.js";
 import { WhyNot } from "../parts/reasons.js";
 import { go, ofCategory, ofConcept, ofMemory, ofTag, place } from "../parts/router.js";
 import { ShareForm } from "../parts/sharing.js";
-import { asOf, mayWrite, session, status } from "../parts/state.js";
+import { asOf, mayChange, mayWrite, session, status } from "../parts/state.js";
 import { Facts, Foreign, When } from "../parts/text.js";
 import { LINK_WORDS, day, linked, many, percent, short } from "../parts/words.js";
 
@@ -81,19 +81,15 @@ const Concepts = ({ id }) => {
 const Versions = ({ memory, canChange }) => {
   const versions = [...memory.earlier, memory];
   if (versions.length === 1) return null;
-  const back = (version) => {
-    const { content, category, tags, keywords, importance } = version;
-    const { content: now, category: was, tags: had, keywords: words, importance: weight } = memory;
-    attempt(() => api.update(memory.id, { content, category, tags, keywords, importance }),
-      `Back to version ${version.version}.`,
-      () => api.update(memory.id, { content: now, category: was, tags: had, keywords: words, importance: weight }));
-  };
+  const back = (version) => attempt(() => api.update(memory.id, kept(version)), `Back to version ${version.version}.`,
+    () => api.update(memory.id, kept(memory)));
   return html`
     <${Section} title="Versions">
       <ol class="versions">${versions.map((version, at) => html`
         <li key=${version.version}>
           <div class="spread"><b>${at === versions.length - 1 ? "Present version" : `Version ${version.version}`}</b> <span class="faint"><${When} at=${version.updated_at} /></span></div>
           ${at > 0 ? html`<${Changes} before=${versions[at - 1]} after=${version} />` : html`<${Foreign} as="p" class="content" text=${version.content} />`}
+          ${at < versions.length - 2 && html`<details><summary>Everything that changed since</summary><${Changes} before=${version} after=${memory} /></details>`}
           ${canChange && at < versions.length - 1 && !version.sensitive && html`<div><button type="button" onClick=${() => back(version)}>
             <${Icon} name="restore" />Go back to this version</button></div>`}
         </li>`).reverse()}</ol>
@@ -165,8 +161,8 @@ const Led = ({ memory }) => {
   const { value } = useLoad((signal) => api.why(memory.id, signal), [memory.id]);
   if (!value?.steps.length) return null;
   return html`
-    <${Section} title="What led to it"><ol class="cards">${value.steps.map(({ link, memory: each }) => html`
-      <${Card} key=${each.id} memory=${each} mine=${session.value?.user ?? null}><p class="faint">${linked(link, link.source === each.id)} the one before</p><//>`)}</ol><//>`;
+    <${Section} title="What led to it"><ol class="cards">${value.steps.map(({ link, memory: each }, at) => html`
+      <${Card} key=${each.id} memory=${each} mine=${session.value?.user ?? null}><p class="faint">It ${linked(link, link.source === each.id)} ${at ? "the one above" : "this memory"}.</p><//>`)}</ol><//>`;
 };
 
 const AskWhyNot = ({ memory }) => {
@@ -238,7 +234,7 @@ const Actions = ({ memory, isOwn }) => {
 const Whole = ({ memory }) => {
   // Without a session the server is open to one user, whose memories all of these are.
   const isOwn = !session.value || memory.owner === session.value.user;
-  const canChange = mayWrite() && !asOf.value;
+  const canChange = mayChange();
   return html`
     <p class="row"><${Marks} memory=${memory} /></p>
     ${memory.sensitive

@@ -7,18 +7,19 @@ import { takesFocus } from "../parts/keys.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../parts/lib.js";
 import { useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
-import { Ranking } from "../parts/ranking.js";
+import { LEGS, Ranking } from "../parts/ranking.js";
 import { Missing, WhyThis } from "../parts/reasons.js";
 import { go, ofMemory, ofQuestion, place, replace } from "../parts/router.js";
 import { asOf, counts, session, status } from "../parts/state.js";
 import { Foreign } from "../parts/text.js";
-import { UNLIKELY, day, many, parts, time } from "../parts/words.js";
+import { UNLIKELY, day, many, parts, short, time } from "../parts/words.js";
 
 const PAUSE = 450; // milliseconds without a key after which the answer is looked for
 const SHORTEST = 3; // letters of a question that is answered while it is typed
 const RECENT = "bearinmind.recent";
 const MOST_RECENT = 8;
 const NEWEST = 6;
+const MOST_LEFT_OUT = 10; // memories whose text is shown
 const LEAST = 3; // hits that are shown even if none of them is probable
 
 // ---- recent questions -----------------------------------------------------------------------
@@ -112,7 +113,11 @@ const Ask = ({ fields }) => {
   const [text, setText] = useState(query);
   const [isOpen, setOpen] = useState(false);
   const timer = useRef(null);
-  useEffect(() => setText(query), [query]); // another address has another question
+  const asked = useRef(query); // by this field itself: what was typed meanwhile stays
+  useEffect(() => { // another address has another question
+    if (query !== asked.current) setText(query);
+    asked.current = query;
+  }, [query]);
   useLayoutEffect(() => {
     if (takesFocus()) document.getElementById("query").focus();
   }, []);
@@ -122,7 +127,10 @@ const Ask = ({ fields }) => {
     clearTimeout(timer.current);
     const words = target.value.trim();
     if (words.length < SHORTEST && words) return;
-    timer.current = setTimeout(() => replace(address(words)), PAUSE);
+    timer.current = setTimeout(() => {
+      asked.current = words;
+      replace(address(words));
+    }, PAUSE);
   };
   const submit = (event) => {
     event.preventDefault();
@@ -155,16 +163,22 @@ const Earlier = ({ earlier }) => html`
     <p key=${memory.id}><span class="faint">Until ${day(outdated.until)}: </span>
       <a class="content" dir="auto" href=${ofMemory(memory.id)}>${memory.content}</a></p>`)}</div>`;
 
+/** The texts of some memories, by id, as far as they are known yet. */
+const useTexts = (ids) => {
+  const { value } = useLoad(async (signal) => {
+    const answers = await Promise.allSettled(ids.map((id) => api.memory(id, signal)));
+    return new Map(answers.flatMap(({ value: memory }) => (memory ? [[memory.id, memory.content]] : [])));
+  }, [ids.join()]);
+  return value ?? new Map();
+};
+
 /** The texts of what a memory replaced. */
 const Replaced = ({ ids }) => {
   const shown = ids.slice(0, LEAST);
-  const { value } = useLoad(async (signal) => {
-    const answers = await Promise.allSettled(shown.map((id) => api.memory(id, signal)));
-    return answers.flatMap(({ value: memory }) => memory ?? []);
-  }, [shown.join()]);
+  const texts = useTexts(shown);
   return html`
     <div class="earlier">${shown.map((id) => html`
-      <p key=${id}><span class="faint">Before: </span><a class="content" dir="auto" href=${ofMemory(id)}>${value?.find((each) => each.id === id)?.content ?? "an older memory"}</a></p>`)}</div>`;
+      <p key=${id}><span class="faint">Before: </span><a class="content" dir="auto" href=${ofMemory(id)}>${texts.get(id) ?? "an older memory"}</a></p>`)}</div>`;
 };
 
 const Beside = ({ hit }) => html`
@@ -233,17 +247,29 @@ const Answer = ({ answer, question, fields }) => {
     </div>`;
 };
 
-const How = ({ answer: { trace } }) => html`
-  <details class="how"><summary>How long it took, and what was left out</summary>
+/** What was found and left out, with the reason. */
+const LeftOut = ({ dropped }) => {
+  const shown = dropped.slice(0, MOST_LEFT_OUT);
+  const texts = useTexts(shown.map(({ id }) => id));
+  return html`
+    <ul class="linked">${shown.map(({ id, reason }) => html`
+      <li key=${id}><div><a class="content" dir="auto" href=${ofMemory(id)}>${short(texts.get(id) ?? id, 120)}</a><br />
+        <span class="faint"><${Foreign} text=${reason.text} /></span></div></li>`)}</ul>
+    ${dropped.length > shown.length && html`<p class="faint">and ${many(dropped.length - shown.length, "more", "more")}</p>`}`;
+};
+
+const How = ({ answer: { trace } }) => {
+  const [isOpen, setOpen] = useState(false);
+  return html`
+  <details class="how" onToggle=${({ target }) => setOpen(target.open)}><summary>How long it took, and what was left out</summary>
     <div class="scroll" tabindex="0" role="region" aria-label="Ways of finding">
       <table><thead><tr><th scope="col">way</th><th scope="col">candidates</th><th scope="col">took</th><th scope="col">note</th></tr></thead>
         <tbody>${trace.legs.map(({ leg, found, milliseconds, error, partial, detail }) => html`
-          <tr key=${leg}><th scope="row">${leg}</th><td>${found.toLocaleString("en")}</td><td>${milliseconds.toFixed(1)} ms</td>
+          <tr key=${leg}><th scope="row">${LEGS[leg] ?? leg}</th><td>${found.toLocaleString("en")}</td><td>${milliseconds.toFixed(1)} ms</td>
             <td><${Foreign} text=${[error && `failed: ${error}`, partial, detail.off && `off: ${detail.off}`].filter(Boolean).join("; ")} /></td></tr>`)}</tbody></table></div>
-    ${trace.dropped.length > 0 && html`
-      <ul class="linked">${trace.dropped.slice(0, 50).map(({ id, reason }) => html`
-        <li key=${id}><div><a href=${ofMemory(id)} class="id">${id}</a> <${Foreign} text=${reason.text} /></div></li>`)}</ul>`}
+    ${isOpen && trace.dropped.length > 0 && html`<${LeftOut} dropped=${trace.dropped} />`}
   </details>`;
+};
 
 const Opening = () => {
   const { value, problem, again } = useLoad((signal) => api.list({ limit: NEWEST }, signal));

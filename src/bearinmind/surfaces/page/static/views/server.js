@@ -27,10 +27,10 @@ const Panel = ({ title, load, children }) => {
 const Table = ({ label, heads, rows }) => html`
   <div class="scroll" tabindex="0" role="region" aria-label=${`Table: ${label}`}><table>
     <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
-    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, at) => html`<td data-head=${typeof heads[at] === "string" ? heads[at] : null}>${cell}</td>`)}</tr>`)}</tbody>
   </table></div>`;
 
-const text = (value) => html`<${Foreign} text=${value ?? ""} />`;
+const text = (value) => (value ? html`<${Foreign} text=${value} />` : null);
 
 // ---- how it does ----------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ const Audit = () => html`
     load=${async (signal) => (await api.get(isAdmin() ? "/audit" : "/me/audit", { limit: AUDITED }, signal)).entries}>${(entries) => (entries.length
       ? html`<${Table} label="Audit" heads=${["When", "Whose", "What", "About", "By", "Key"]}
           rows=${entries.map((entry) => [html`<${When} at=${entry.at} />`, text(entry.owner), entry.action,
-            html`${entry.id && html`<span class="id">${entry.id}</span> `}${text(entry.detail)}`, text(entry.agent), entry.key && html`<span class="id">${entry.key}</span>`])} />`
+            (entry.id || entry.detail) && html`${entry.id && html`<span class="id">${entry.id}</span> `}${text(entry.detail)}`, text(entry.agent), entry.key && html`<span class="id">${entry.key}</span>`])} />`
       : html`<p>Nothing was done yet that is written down.</p>`)}<//>`;
 
 const Reports = () => html`

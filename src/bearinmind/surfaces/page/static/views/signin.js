@@ -5,7 +5,7 @@ import * as api from "../api.js";
 import { html, useEffect, useState } from "../parts/lib.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { replace } from "../parts/router.js";
-import { changed, isSignInNeeded, session, tell } from "../parts/state.js";
+import { changed, isEntering, isSessionKnown, isSignInNeeded, session, tell } from "../parts/state.js";
 import { Facts, Foreign, When } from "../parts/text.js";
 
 const UNAUTHORIZED = 401;
@@ -17,6 +17,7 @@ const ACCESS = {
 
 const opened = (who) => {
   session.value = who;
+  isSessionKnown.value = true;
   isSignInNeeded.value = false;
   changed();
 };
@@ -84,7 +85,10 @@ export const View = ({ fields }) => {
   useEffect(() => {
     if (!link) return;
     replace("#/signin"); // the token leaves the address and the history before it is used
-    open({ link }).then(() => replace("#/"), refuse(true));
+    open({ link }).then(() => replace("#/"), refuse(true)).finally(() => {
+      isSessionKnown.value = true;
+      isEntering.value = false;
+    });
   }, []);
   if (state.busy) return html`<h1 tabindex="-1" aria-busy="true">Signing in …</h1>`;
   const who = isSignInNeeded.value ? null : session.value;
