@@ -11,6 +11,7 @@ PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
 ENCODER = $(shell find packages/encoder -type f ! -name '*.pyc')
+CITUS ?= ../shared/citus
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 EXAMPLES ?= 100
@@ -23,7 +24,7 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes bench-questions bench-page gate lock clean test-agents test-integrations typescript site dist test-dist lint-workflows
+.PHONY: $(shell grep -oE '^[a-z-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d :)
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -50,10 +51,11 @@ test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a b
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync static bare-install test-tools
 	$(PYTEST) tests
 
-test-tools: ## What the tests need beside Python: Chromium, etcd, PgBouncer, the MCP inspector
+test-tools: ## What the tests need beside Python: Chromium, etcd, PgBouncer, the MCP inspector, an OpenID provider
 	@scripts/need-chromium
 	@scripts/need-postgres-tools
 	@scripts/need-inspector
+	@scripts/need-oidc-provider
 
 static: $(READY) ## What is checked without running it: format, lint, types, import contracts, sizes
 	$(BIN)/ruff format --check .
@@ -166,6 +168,10 @@ bench-postgres-vectors: $(READY) ## Exact search and HNSW: recall and speed at 1
 bench-postgres-scale: $(READY) ## A thousand tenants with up to a million memories, 1 to 32 clients, import
 	$(BIN)/python benchmarks/postgres/scale.py $(KEEP)
 
+bench-citus: $(READY) ## A store on a real Citus cluster (CITUS=FOLDER or its tarball) against plain Postgres, and 50 kills of its machines
+	PYTHONPATH=benchmarks:tests scripts/with-citus "$(CITUS)" sh -c '$(BIN)/python benchmarks/citus.py ratios && \
+	  $(BIN)/python benchmarks/citus.py kills'
+
 bench-hooks: $(READY) ## The hook before a prompt: how certain a memory must be, what a run costs, 1,000 runs against servers that are broken
 	$(BIN)/python benchmarks/hooks.py floors
 	$(BIN)/python benchmarks/hooks.py speed $(KEEP)
@@ -203,6 +209,9 @@ lock: $(READY) ## Pin the newest development dependencies
 
 typescript: $(READY) ## Make the types and methods of the TypeScript client again
 	$(BIN)/python packages/typescript/generate.py
+
+test-citus: $(READY) ## The contract of a store on a real Citus cluster (CITUS=FOLDER or its tarball), and what a dead machine does to it; ten minutes
+	scripts/with-citus "$(CITUS)" sh -c '$(PYTEST) tests/contract && $(BIN)/pytest tests/citus'
 
 test-integrations: $(READY) ## The adapters with their real frameworks, from their own locks, and the TypeScript client (5 GB, Node 20)
 	PYTHON="$(PYTHON)" packages/adapters/test

@@ -29,6 +29,7 @@ from support.other_user import description, shared_folder
 if TYPE_CHECKING:
     from support.postgres_server import Databases
 
+CITUS = bool(os.environ.get("CITUS_URL"))  #: Postgres is a store that is spread over a cluster
 AGENT_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")  #: where agents keep their settings
 
 settings.register_profile(
@@ -182,7 +183,13 @@ def postgres(request: pytest.FixtureRequest) -> Iterator[Databases]:
     """The Postgres server of all tests: `fresh()` is the URL of a new database, for `drop`."""
     if request.config.getoption("quick"):
         pytest.skip("needs Postgres")
-    from support.postgres_server import shared_databases  # noqa: PLC0415  most tests need no driver
+    if CITUS:  # `make test-citus`
+        from support.citus_cluster import hurried  # noqa: PLC0415  most tests need no driver
+
+        with hurried() as spread:
+            yield spread
+        return
+    from support.postgres_server import shared_databases  # noqa: PLC0415  as above
 
     with shared_databases() as databases:
         yield databases
@@ -199,10 +206,7 @@ def postgres_url(postgres: Databases) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def _migrated(postgres: Databases) -> Iterator[str]:
     """The name of a database with the present schema, to be copied."""
-    from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  as above
-
-    url = postgres.fresh()
-    PostgresStore(url).close()
+    url = postgres.migrated()
     yield urlsplit(url).path.strip("/")
     postgres.drop(url)
 

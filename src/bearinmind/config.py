@@ -18,7 +18,8 @@ import platformdirs
 from pydantic import ValidationError, model_validator
 
 from bearinmind import errors
-from bearinmind.settings import PROVIDER_VARIABLES, SettingFields, must_name
+from bearinmind.provider_settings import ProviderFields
+from bearinmind.settings import PROVIDER_VARIABLES, must_name
 from bearinmind.text.store_name import StoreFile, fingerprint
 
 PREFIX = "BEARINMIND_"
@@ -56,7 +57,7 @@ def process_environment(variables: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **variables}
 
 
-class Settings(SettingFields):
+class Settings(ProviderFields):
     """Everything that can be configured."""
 
     @property

@@ -372,9 +372,6 @@ class SettingFields(BaseModel):
         description="Whether the server requires a key; auto: unless it listens on this machine "
         "only and its store has no users.",
     )
-    oauth_issuers: tuple[_Name, ...] = Field(
-        default=(), description="Addresses of authorization servers that issue keys of this server."
-    )
     key_per_minute: int | None = Field(
         default=None, ge=1, description="Most requests a minute of a key without its own limit."
     )

@@ -325,6 +325,7 @@ async def _read(house: House, client: Client, hear: Callable[..., Any]) -> None:
     for id_ in (house.plain, *house.kept):
         uri = f"bearinmind://memory/{id_}"
         await hear("resource", lambda uri=uri: client.read_resource(uri))
+    await hear("prompt", lambda: client.get_prompt("recall", {"topic": f"{TAG} {PLAIN}"}))
     for _ in DETECTED:
         word = quote(house.next().text, safe="")
         await hear(

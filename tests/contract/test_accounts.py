@@ -160,6 +160,39 @@ def test_writes_at_once_are_all_counted(known: Store, key_of: Callable[..., Key]
     assert counted.count(True) == 10
 
 
+def test_a_minutes_worth_is_taken_once_by_however_many(store: Store, noon: datetime) -> None:
+    def take(_: int) -> int:
+        return sum(store.take_allowance("a", noon, 100, 3) for _ in range(10))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(take, range(8))) == 100
+    assert store.allowance_wait("a", noon, 100) == pytest.approx(0.6)
+    assert store.take_allowance("b", noon, 100, 3) == 3
+    assert store.allowance_wait("b", noon, 100) == 0
+
+
+def test_an_allowance_grows_with_time_up_to_a_minutes_worth(store: Store, noon: datetime) -> None:
+    assert store.take_allowance("a", noon, 60, 60) == 60
+    assert store.take_allowance("a", noon + timedelta(seconds=2.5), 60, 60) == 2
+    assert store.allowance_wait("a", noon + timedelta(seconds=2.5), 60) == pytest.approx(0.5)
+    assert store.take_allowance("a", noon + HOUR, 60, 1_000) == 60
+
+
+def test_who_has_rested_is_forgotten_and_who_has_not_is_kept(store: Store, noon: datetime) -> None:
+    store.take_allowance("a", noon, 2, 1)
+    store.forget_allowances(noon + timedelta(seconds=29))
+    assert store.take_allowance("a", noon + timedelta(seconds=29), 2, 2) == 1
+    store.forget_allowances(noon + HOUR)
+    assert store.allowance_wait("a", noon, 2) == 0
+
+
+def test_only_who_is_not_disabled_is_a_user_to_let_in(known: Store, noon: datetime) -> None:
+    assert known.user(ADA) == User(ADA, noon)
+    assert known.user(UserId("nobody")) is None
+    known.set_disabled(ADA, noon)
+    assert known.user(ADA) is None
+
+
 # ---- the audit ---------------------------------------------------------------------------------
 
 

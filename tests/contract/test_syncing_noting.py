@@ -47,12 +47,14 @@ WRITES = {
 WRITES_ELSE = """
     reseal retire_keys note scrub
     use_space activate_filled drop_retired index_spaces finish_embedding carry_vectors
-    claim give_back revive use_extractor finish_extraction
+    claim give_back revive queue_missing use_extractor finish_extraction
     add_mentions add_statements retract end_relation merge unmerge
-    add_user set_disabled add_key end_key count_writes
+    add_user set_disabled erase_user add_key end_key count_writes
+    add_session end_session count_traffic
     open_feed close_feed keep_peer settle refuse propose decide close
 """
 READS = """
+    held_by
     get get_many resolve versions browse count statistics has_links links newer all_links
     lexical_statistics lexical_matches meaning_off spaces nearest cosines
     sealed sensitive sealed_under retired_keys sealed_otherwise audit whole_audit
@@ -65,6 +67,8 @@ READS = """
     feed changes numbers states vectors_of peer peer_numbers conflicts
     proposals proposal proposal_counts same_content
     check for_recall facts
+    active_space unembedded agent_sessions density may_lose_jobs dead_jobs
+    session all_shares sizes_by_owner traffic traffic_by_user whole_traffic writes_on
 """
 
 

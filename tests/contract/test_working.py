@@ -314,3 +314,22 @@ def test_the_next_job_is_due_when_it_can_be_claimed(
     assert store.next_due(noon + 7 * MINUTE, ["embed"]) == noon + 7 * MINUTE
     store.finish_embedding(SPACE, claim(5), ONE)
     assert store.next_due(noon, ["embed"]) is None
+
+
+# ---- what is missing ---------------------------------------------------------------------------
+
+
+def test_a_memory_that_has_lost_its_job_is_queued_again_once(
+    store: Store, scope: Scope, make: Make, claim: Claim
+) -> None:
+    store.put(scope, make("done"))
+    [job] = claim()
+    store.finish_embedding(SPACE, [job], ONE)
+    store.put(scope, make("lost"))
+    with store._database.writing(alone=True) as transaction:  # type: ignore[attr-defined]
+        transaction.change("drop_jobs", {"key": SPACE.key})
+    assert claim() == []
+
+    assert store.queue_missing() == 1
+    assert store.queue_missing() == 0
+    assert contents(claim()) == ["lost"]

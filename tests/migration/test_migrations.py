@@ -183,6 +183,7 @@ def test_a_file_of_the_first_schema_keeps_everything_and_has_its_live_memories_c
         "ALTER TABLE links DROP COLUMN judgement",
         "DROP TABLE sessions",
         "DROP TABLE traffic",
+        "DROP TABLE allowances",
         "PRAGMA user_version = 1",
     )
     with Mind(SqliteStore(path)) as memory:

@@ -29,8 +29,9 @@ DERIVED = {
         "store_facts": {"only_row", "schema", "steps", "analysis"},
     },
 }
-#: Whoever is signed in signs in again: the store is reached at another address.
-NOT_MOVED = "sessions"
+#: Whoever is signed in signs in again: the store is reached at another address. What was asked in
+#: the last minute is not counted on.
+NOT_MOVED = ("sessions", "allowances")
 #: Where the columns of a table stand in a store, if not in the table of that name.
 ELSEWHERE = {"standing": "concepts", "exact_vectors": "vectors"}
 
@@ -49,7 +50,7 @@ def forgotten(dialect: str, columns: set[tuple[str, str]]) -> set[str]:
     return {
         f"{table}.{column}"
         for table, column in columns
-        if table != NOT_MOVED
+        if table not in NOT_MOVED
         and column not in known[ELSEWHERE.get(table, table)]
         and column not in DERIVED[dialect].get(table, ())
     }

@@ -127,7 +127,7 @@ def test_a_database_of_the_first_schema_keeps_everything_and_has_its_live_memori
         url,
         "DELETE FROM work WHERE kind = 'compare'",
         "ALTER TABLE links DROP COLUMN judgement",
-        "DROP TABLE sessions, traffic",
+        "DROP TABLE sessions, traffic, allowances",
         "UPDATE store_facts SET schema = 1",
     )
     with Mind(PostgresStore(url)) as memory:

@@ -26,6 +26,7 @@ _BY_TYPE = {
     "bigint": "1",
     "integer": "1",
     "smallint": "1",
+    "smallint[]": "{1,2}",
     "bigint[]": "{1,2}",
     "integer[]": "{1,2}",
     "double precision": "0.5",
@@ -33,6 +34,7 @@ _BY_TYPE = {
     "real[]": "{0.5,0.5}",
     "boolean": "true",
     "bytea": "a",
+    "bytea[]": "{a,b}",
     "halfvec": "[0.5,0.5]",
 }
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
@@ -115,8 +117,9 @@ def changes(plan: Plan, part: str = "") -> Iterator[Change]:
 
 
 def _part(plan: Plan, part: str) -> str:
+    """The WITH or the sub-select that depends on nothing around it: each runs by itself."""
     name: str = plan.get("Subplan Name", "")
-    return name.removeprefix("CTE ") if name.startswith("CTE ") else part
+    return name.removeprefix("CTE ") if name.startswith(("CTE ", "InitPlan ")) else part
 
 
 def _conditions(plan: Plan) -> Iterator[str]:

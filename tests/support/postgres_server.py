@@ -22,6 +22,7 @@ import psycopg
 from psycopg import sql
 
 from bearinmind.store.postgres.embedded import EmbeddedServer
+from bearinmind.store.postgres.store import PostgresStore
 
 #: Nothing that a test stores has to outlive a power cut.
 _HURRY = """\
@@ -49,6 +50,12 @@ class Databases:
         # Files are copied in 25 ms; through the log it takes 200.
         self._run("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy", name, template)
         return urlsplit(self.url)._replace(path=f"/{name}").geturl()
+
+    def migrated(self) -> str:
+        """The URL of a new database with the present schema."""
+        url = self.fresh()
+        PostgresStore(url).close()
+        return url
 
     def drop(self, url: str) -> None:
         """Drop a database, whoever may still be connected to it."""

@@ -28,7 +28,9 @@ EXPECTED = {
     ),
     "Agents": "hooks mcp learn brief",
     "Server": "serve sync user key share audit traffic db",
-    "Upkeep": "doctor config curate export import migrate-store purge work reembed",
+    "Upkeep": (
+        "doctor config curate backup restore-store export import migrate-store purge work reembed"
+    ),
     "Measuring": "bench",
 }
 NAMES = [name for names in EXPECTED.values() for name in names.split()]

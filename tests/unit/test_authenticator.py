@@ -28,27 +28,12 @@ ELSEWHERE = "192.0.2.7"
 FAILURES_PER_MINUTE = 30  # as it ships
 
 
-class Ticks:
-    """Seconds that go by when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def ticks() -> Ticks:
-    return Ticks()
-
-
-@pytest.fixture
-def authenticator(memory: Mind, ticks: Ticks, clock: FixedClock) -> Authenticator:
+def authenticator(memory: Mind, clock: FixedClock) -> Authenticator:
     """The authenticator of a store in which ada and bea are known."""
     for name in ("ada", "bea"):
         memory.accounts.add_user(name)
-    return Authenticator(memory._parts.store, clock=clock, ticks=ticks)
+    return Authenticator(memory._parts.store, clock=clock)
 
 
 def bearing(text: str) -> str:
@@ -193,7 +178,7 @@ def test_a_key_is_good_for_what_its_access_includes(
 
 
 def test_a_key_is_good_for_so_many_requests_a_minute(
-    authenticator: Authenticator, memory: Mind, ticks: Ticks
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
 ) -> None:
     made, other = memory.accounts.create_key("ada", per_minute=3), memory.accounts.create_key("ada")
     for _ in range(3):
@@ -202,15 +187,15 @@ def test_a_key_is_good_for_so_many_requests_a_minute(
         authenticator.identify(bearing(made.text))
     assert refused.value.retry_after == pytest.approx(20)
     authenticator.identify(bearing(other.text))
-    ticks.now += 20
+    clock.advance(seconds=20)
     authenticator.identify(bearing(made.text))
 
 
 def test_a_key_without_a_limit_of_its_own_has_that_of_the_server(
-    memory: Mind, clock: FixedClock, ticks: Ticks
+    memory: Mind, clock: FixedClock
 ) -> None:
     memory.accounts.add_user("ada")
-    authenticator = Authenticator(memory._parts.store, clock=clock, per_minute=2, ticks=ticks)
+    authenticator = Authenticator(memory._parts.store, clock=clock, per_minute=2)
     made, freer = (
         memory.accounts.create_key("ada"),
         memory.accounts.create_key("ada", per_minute=50),
@@ -279,13 +264,13 @@ def guess(
 
 
 def test_who_guesses_is_told_to_wait_even_when_the_guess_is_right(
-    authenticator: Authenticator, memory: Mind, ticks: Ticks
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
 ) -> None:
     made = memory.accounts.create_key("ada")
     guess(authenticator)
     with pytest.raises(TooManyRequests) as refused:
         authenticator.identify(bearing(made.text), address=ELSEWHERE)
-    ticks.now += refused.value.retry_after
+    clock.advance(seconds=refused.value.retry_after)
     authenticator.identify(bearing(made.text), address=ELSEWHERE)
 
 

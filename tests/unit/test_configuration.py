@@ -147,3 +147,41 @@ def test_opening_without_a_path_uses_the_users_data_folder() -> None:
         memory.store("walrus")
         assert memory.settings.store == Settings().store
         assert Path(str(Settings().store)).exists()
+
+
+PROVIDER = {"oauth_issuers": ["https://id.example.org"]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"oauth_issuers": ["id.example.org"]}, "no https address"),
+        ({"oauth_issuers": ["http://id.example.org"]}, "no https address"),
+        ({"oauth_issuers": ["https://id.example.org?tenant=1"]}, "no https address"),
+        ({"oidc_client_id": "bearinmind"}, "names no provider"),
+        (PROVIDER | {"oidc_create": True}, "oidc_domains or oidc_groups"),
+        (
+            {"oauth_issuers": ["https://a.org", "https://b.org"], "oidc_claim": "sub"},
+            "one provider",
+        ),
+    ],
+)
+def test_providers_that_could_let_the_wrong_people_in_are_refused(
+    settings: dict[str, object], said: str
+) -> None:
+    with pytest.raises(errors.InvalidSetting, match=said):
+        Configuration.load(settings, environment={})
+
+
+def test_a_provider_comes_from_the_environment_too() -> None:
+    environment = {
+        "BEARINMIND_OAUTH_ISSUERS": "http://127.0.0.1:9000",
+        "BEARINMIND_OIDC_CLIENT_SECRET": "tusk",
+        "BEARINMIND_OIDC_DOMAINS": "Example.org",
+        "BEARINMIND_OIDC_CREATE": "true",
+    }
+    settings = Configuration.load(environment=environment).settings
+    assert settings.oauth_issuers == ("http://127.0.0.1:9000",)
+    assert settings.oidc_domains == ("example.org",)
+    assert settings.oidc_create
+    assert "tusk" not in repr(settings)

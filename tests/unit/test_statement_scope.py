@@ -17,9 +17,7 @@ OPERATORS = {"transfer.sql", "migrate.sql", "status.sql", "distribute.sql"}
 #: By reason: the statements of each dialect that are about the whole store.
 STORE_WIDE: Mapping[str, Mapping[str, str]] = {
     "sqlite": {
-        "a worker works for every user": (
-            "claim jobs keep_code keep_vector readings_to_keep dead_jobs"
-        ),
+        "a worker works for every user": ("claim jobs keep_code keep_vector dead_jobs"),
         "a space or an extractor comes or goes for everybody": (
             "queue_all queue_readings drop_vectors drop_departures"
         ),
@@ -46,8 +44,8 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
             "anything_due claim revive work_counts next_due count_dead count_readings_due dead_jobs"
         ),
         "a space or an extractor comes or goes for everybody": (
-            "spaces queue_all drop_vectors drop_counts advance_jobs drop_jobs "
-            "drop_other_readings queue_readings spaces_to_index"
+            "spaces vectors_by_space queue_all queue_comparisons drop_vectors drop_counts "
+            "advance_jobs drop_jobs drop_other_readings queue_readings spaces_to_index"
         ),
         "a check looks at everything": (
             "count_unindexed count_miscounted count_dangling count_presents count_stray "
@@ -66,7 +64,10 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
 ABOUT_SHARES = "live_share insert_share end_share sharers shared_with"
 
 _LOOKS_AT_SHARES = re.compile(
-    r"s\.reader = :reader AND s\.memory = m\.id.* OR .*s\.reader = :reader\s+AND s\.tag .*"
+    r"(?:s\.reader = :reader AND s\.memory = m\.id"
+    r"|m\.id = ANY\(\s*ARRAY\(\s*SELECT s\.memory FROM shares AS s\s+WHERE s\.owner = :owner"
+    r" AND s\.reader = :reader AND s\.memory IS NOT NULL)"
+    r".* OR .*s\.reader = :reader\s+AND s\.tag .*"
     r"m\.replaced_at = 9223372036854775807 AND :moment = 9223372036854775806\s+"
     r"AND NOT m\.sensitive",
     re.DOTALL,

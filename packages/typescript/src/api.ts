@@ -211,6 +211,20 @@ export interface Edge {
   known: number;
 }
 
+/** A user, and how many memories the plan said they have: it is refused if that has changed. */
+export interface EraseBody {
+  memories: number;
+}
+
+/** What erasing a user removes for good, or has removed. */
+export interface Erasure {
+  user: string;
+  held: Record<string, number>;
+  pseudonym: string;
+  erased?: boolean;
+  traces_may_remain?: boolean;
+}
+
 /** Its valid-from / valid-to span does not hold the moment asked about. */
 export interface Expired {
   kind: "expired";
@@ -1570,6 +1584,18 @@ export type ServerWholeTrafficCall = {
   step?: StepInput;
 };
 
+/** What erasing a user would remove for good. */
+export type AccountsPlanErasureCall = {
+  /** The name of a user. */
+  name: string;
+};
+
+/** Remove everything of a user for good, as planned; this cannot be undone. */
+export type AccountsEraseUserCall = EraseBody & {
+  /** The name of a user. */
+  name: string;
+};
+
 /** What everybody shares. */
 export type ServerSharesCall = Record<string, never>;
 
@@ -1685,6 +1711,8 @@ export const OPERATIONS: Record<string, Operation> = {
   "curation.dismiss": {"method": "POST", "path": "/proposals/{id}/dismiss", "query": [], "headers": {}, "repeatable": false},
   "curation.undo": {"method": "POST", "path": "/proposals/{id}/undo", "query": [], "headers": {}, "repeatable": false},
   "server.whole_traffic": {"method": "GET", "path": "/traffic/all", "query": ["step"], "headers": {}, "repeatable": true},
+  "accounts.plan_erasure": {"method": "GET", "path": "/users/{name}/erasure", "query": [], "headers": {}, "repeatable": true},
+  "accounts.erase_user": {"method": "POST", "path": "/users/{name}/erasure", "query": [], "headers": {}, "repeatable": false},
   "server.shares": {"method": "GET", "path": "/shares/all", "query": [], "headers": {}, "repeatable": true},
   "server.sizes": {"method": "GET", "path": "/sizes", "query": [], "headers": {}, "repeatable": true},
   "server.reports": {"method": "GET", "path": "/reports", "query": [], "headers": {}, "repeatable": true},
@@ -1932,6 +1960,14 @@ export abstract class Verbs {
       /** What was done with your secrets, shares and keys, youngest first. */
       myAudit(request: AccountsMyAuditCall = {}): Promise<AuditAnswer> {
         return call("accounts.my_audit", request);
+      },
+      /** What erasing a user would remove for good. */
+      planErasure(request: AccountsPlanErasureCall): Promise<Erasure> {
+        return call("accounts.plan_erasure", request);
+      },
+      /** Remove everything of a user for good, as planned; this cannot be undone. */
+      eraseUser(request: AccountsEraseUserCall): Promise<Erasure> {
+        return call("accounts.erase_user", request);
       },
       /** Every user whom the server knows. */
       users(request: AccountsUsersCall = {}): Promise<UsersAnswer> {

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from bearinmind.accounts.keys import Bearer, ended_at
+from bearinmind.accounts.limits import RateLimit, RecentSet
 from bearinmind.errors import NotAllowed, NotAuthenticated, QuotaUsedUp, TooManyRequests
 from bearinmind.protocols import Accounts, BrowserSession
 from bearinmind.types import Access, Key, UserId
 
-_MINUTE = 60.0  # seconds
-_MOST = 20_000  # clients that are remembered: some megabytes
 _IPV6_NETWORK = 64  # bits: what one customer of a provider has at least
 _SCHEME = "bearer"
-_SHOWN = 12  # characters of a client in a message: the id of a key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +42,14 @@ class Authenticator:
         clock: Callable[[], datetime],
         per_minute: int | None = None,
         failures_per_minute: int = 30,
-        ticks: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`per_minute` holds for keys without a limit of their own.
-
-        The clock gives the day; `ticks` are seconds that never jump.
-        """
+        """`per_minute` holds for keys without a limit of their own."""
         self._accounts = accounts
         self._clock = clock
         self._per_minute = per_minute
         self._failures_per_minute = failures_per_minute
-        self._requests = RateLimit(ticks=ticks)
-        self._failures = RateLimit(ticks=ticks)
+        self._requests = RateLimit(accounts, "requests", clock=clock)
+        self._failures = RateLimit(accounts, "failures", clock=clock)
         self._good = RecentSet()
 
     def admit(
@@ -75,10 +66,10 @@ class Authenticator:
         Raises `NotAuthenticated` for a missing or invalid key, `TooManyRequests` when the key was
         used too often or the address has sent too many invalid keys.
         """
-        bearer = Bearer.read(_key_text(authorization))
+        bearer = Bearer.read(bearer_text(authorization))
         with self.guarding(bearer.hash if bearer else None, address):
             key = self._valid_key(self._accounts.key(bearer.id) if bearer else None, bearer)
-        self._count_request(key.id, key.per_minute)
+        self._count_request(f"the key {key.id}", key.per_minute)
         return Caller(user=key.user, access=key.access, key_id=key.id, per_day=key.per_day)
 
     def of_session(self, session: BrowserSession) -> Caller:
@@ -87,11 +78,16 @@ class Authenticator:
             user=session.user, access=session.access, session_ends_at=session.expires_at
         )
         if session.key_id is None:
-            self._count_request(session.hash.hex(), None)
+            self._count_request(f"the user {session.user}", None)
             return caller
         key = self._valid_key(self._accounts.key(session.key_id))
-        self._count_request(key.id, key.per_minute)
+        self._count_request(f"the key {key.id}", key.per_minute)
         return replace(caller, key_id=key.id, per_day=key.per_day)
+
+    def of_token(self, caller: Caller) -> Caller:
+        """The caller of an access token, and count the request."""
+        self._count_request(f"the user {caller.user}", None)
+        return caller
 
     @contextmanager
     def guarding(self, secret_hash: bytes | None, address: str | None) -> Iterator[None]:
@@ -117,11 +113,13 @@ class Authenticator:
     def require(self, caller: Caller, access: Access) -> None:
         """Check that a caller has this access, and count a write against the daily quota."""
         if not caller.access.includes(access):
-            raise NotAllowed(
+            refused = NotAllowed(
                 f"this needs a key with {access} access; "
                 f"{caller.key_id or 'the session'} has {caller.access}",
                 hint=f"`bearinmind key create --access {access}` makes one that may.",
             )
+            refused.needs = access
+            raise refused
         if access is Access.WRITE:
             self.count_writes(caller)
 
@@ -165,77 +163,13 @@ class Authenticator:
         waiting = self._requests.take(client, per_minute) if per_minute else 0.0
         if waiting:
             raise TooManyRequests(
-                f"the key {client[:_SHOWN]} may be used {per_minute:,} times a minute, and was",
+                f"{client} may ask {per_minute:,} times a minute, and did",
                 retry_after=waiting,
             )
 
 
-class RateLimit:
-    """Limits each client to so many actions a minute, all of which may come at once after a rest.
-
-    Of too many clients the one that was idle longest is forgotten. Each process counts for itself.
-    """
-
-    def __init__(self, *, ticks: Callable[[], float] = time.monotonic, most: int = _MOST) -> None:
-        self._ticks = ticks
-        self._most = most
-        self._lock = threading.Lock()
-        #: By client: the actions left, and at which tick that was so.
-        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._left)
-
-    def take(self, client: Hashable, per_minute: int) -> float:
-        """Count an action and return 0; past the limit, count nothing and return the wait."""
-        with self._lock:
-            now, left, waiting = self._state(client, per_minute)
-            self._left[client] = (left if waiting else left - 1, now)
-            self._left.move_to_end(client)
-            while len(self._left) > self._most:
-                self._left.popitem(last=False)
-        return waiting
-
-    def wait(self, client: Hashable, per_minute: int) -> float:
-        """Return the seconds until the next action is permitted, without counting one."""
-        with self._lock:
-            return self._state(client, per_minute)[2]
-
-    def _state(self, client: Hashable, per_minute: int) -> tuple[float, float, float]:
-        """The present tick, the actions left, and the seconds until there is one."""
-        now = self._ticks()
-        left, at = self._left.get(client, (float(per_minute), now))
-        left = min(float(per_minute), left + (now - at) * per_minute / _MINUTE)
-        return now, left, max(0.0, (1 - left) * _MINUTE / per_minute)
-
-
-class RecentSet:
-    """A set of bounded size that forgets what was added longest ago."""
-
-    def __init__(self, most: int = _MOST) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._items: OrderedDict[Hashable, None] = OrderedDict()
-
-    def __contains__(self, item: Hashable) -> bool:
-        return item in self._items
-
-    def add(self, item: Hashable) -> None:
-        """Add an item, or make it the latest."""
-        with self._lock:
-            self._items[item] = None
-            self._items.move_to_end(item)
-            while len(self._items) > self._most:
-                self._items.popitem(last=False)
-
-    def discard(self, item: Hashable) -> None:
-        """Remove an item if it is there."""
-        with self._lock:
-            self._items.pop(item, None)
-
-
-def _key_text(authorization: str | None) -> str:
-    """The key that an Authorization header carries."""
+def bearer_text(authorization: str | None) -> str:
+    """The key or the token that an Authorization header carries."""
     scheme, _, rest = (authorization or "").strip().partition(" ")
     if not scheme:
         raise NotAuthenticated("no key was sent")

@@ -58,11 +58,11 @@ class Sessions:
         self._note(opened.session, "sign in", "by a link")
         return opened
 
-    def open_by_key(self, caller: Caller) -> NewSession:
-        """Open a session for the holder of a key; it ends with the key at the latest."""
+    def open_for(self, caller: Caller, how: str) -> NewSession:
+        """Open a session for a caller; it ends with their key, if they have one, at the latest."""
         opened = self._made(caller.user, caller.access, caller.key_id, self.life)
         self.store.add_session(opened.session)
-        self._note(opened.session, "sign in", "by a key")
+        self._note(opened.session, "sign in", how)
         return opened
 
     def find(self, token: str) -> BrowserSession:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from bearinmind.accounts.keys import (
@@ -18,15 +19,24 @@ from bearinmind.accounts.keys import (
     renewed,
 )
 from bearinmind.config import Settings
-from bearinmind.errors import InvalidKeyTerms, KeyNotFound, UserExists, UserNotFound
+from bearinmind.errors import (
+    InvalidKeyTerms,
+    KeyNotFound,
+    NotAllowed,
+    UserExists,
+    UserNotFound,
+    VersionConflict,
+)
 from bearinmind.protocols import AuditEntry, Store, User
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
+from bearinmind.recall.query_log import QueryLog
 from bearinmind.remember.admit import check_text, check_time, check_user
 from bearinmind.remember.secrets import refuse_in_clear
 from bearinmind.types import Access, Key, Scope, UserId, choose
 
 if TYPE_CHECKING:
     from bearinmind.accounts.authenticator import Authenticator
+    from bearinmind.accounts.people import People
     from bearinmind.accounts.sessions import Sessions
 
 _SHOWN = 12  # characters of an unknown key id in a message: the text may be a part of a key
@@ -38,9 +48,26 @@ class Action(StrEnum):
     ADD_USER = "add user"
     DISABLE_USER = "disable user"
     ENABLE_USER = "enable user"
+    ERASE_USER = "erase user"
     CREATE_KEY = "create key"
     RENEW_KEY = "renew key"
     REVOKE_KEY = "revoke key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """What erasing a user removes for good, or has removed."""
+
+    user: UserId
+    held: Mapping[str, int]  #: by kind
+    pseudonym: str  #: in the place of the name, in the audit of others
+    erased: bool = False
+    traces_may_remain: bool = False  #: for a while, in files that others read
+
+    @property
+    def memories(self) -> int:
+        """How many memories, in whatever state."""
+        return self.held["memories"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +104,35 @@ class Accounts:
     def enable_user(self, name: str) -> User:
         """Let a user in again."""
         return self._set_disabled(name, None, Action.ENABLE_USER)
+
+    def plan_erasure(self, name: str) -> Erasure:
+        """What erasing a user would remove for good; nothing is changed."""
+        user = check_user(name)
+        held = self.store.held_by(user)
+        if not any(held.values()):
+            raise UserNotFound(f"nobody has the name {name!r}, and nothing is stored under it")
+        return Erasure(user=user, held=held, pseudonym=_pseudonym(user))
+
+    def erase_user(self, name: str, *, memories: int) -> Erasure:
+        """Remove everything of a user for good, if they have as many memories as was agreed to.
+
+        The audit of who asks says that it was done, and how much it was, under a pseudonym.
+        """
+        plan = self.plan_erasure(name)
+        if plan.user == self.scope.user:
+            raise NotAllowed("nobody erases themselves", hint="Another administrator can.")
+        if plan.memories != memories:
+            raise VersionConflict(
+                f"{name!r} has {plan.memories:,} memories by now, not {memories:,}",
+                hint="Look at the plan again; disable the user first, so that nothing is added.",
+            )
+        whole = self.store.erase_user(plan.user, plan.pseudonym)
+        if any(self.store.held_by(plan.user).values()):  # by a request that had been let in before
+            whole = self.store.erase_user(plan.user, plan.pseudonym)
+        QueryLog.beside(self.settings.beside, plan.user).forget()
+        counted = ", ".join(f"{what} {count:,}" for what, count in plan.held.items() if count)
+        self._note(self.scope.user, Action.ERASE_USER, f"{plan.pseudonym}: {counted}")
+        return replace(plan, erased=True, traces_may_remain=not whole)
 
     def create_key(
         self,
@@ -177,6 +233,25 @@ class Accounts:
         life = timedelta(hours=self.settings.session_hours)
         return Sessions(store=self.store, clock=self.clock, life=life)
 
+    def people(self) -> People:
+        """The people whom the providers of the settings vouch for, for a server."""
+        from bearinmind.accounts.openid import Provider  # noqa: PLC0415 (only a server needs it)
+        from bearinmind.accounts.people import People, Rules  # noqa: PLC0415 (likewise)
+
+        known, secret = self.settings, self.settings.oidc_client_secret
+        rules = Rules(**{name: getattr(known, f"oidc_{name}") for name in Rules.__slots__})
+        providers = [*map(Provider, known.oauth_issuers)]
+        if providers and known.oidc_client_id:
+            providers[0].client_id = known.oidc_client_id
+            providers[0].client_secret = secret.get_secret_value() if secret else ""
+        return People(
+            providers=providers,
+            rules=rules,
+            scopes=known.oidc_scopes,
+            find=self.store.user,
+            add=self.add_user,
+        )
+
     def authenticator(self) -> Authenticator:
         """The check of keys that a server makes for every request."""
         from bearinmind.accounts.authenticator import Authenticator  # noqa: PLC0415 (only a server needs it)
@@ -208,3 +283,8 @@ class Accounts:
         self.store.note(
             AuditEntry(self.clock(), user, action, None, None, self.scope.user, self.key, detail)
         )
+
+
+def _pseudonym(user: UserId) -> str:
+    """What stands for an erased user: who knows the name can find it again, others cannot."""
+    return f"erased-{sha256(user.encode()).hexdigest()[:12]}"

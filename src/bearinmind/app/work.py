@@ -69,8 +69,8 @@ class Work:
         )
 
     def retry_dead(self) -> int:
-        """Try again the jobs that were given up; how many they are."""
-        return sum(map(self.store.revive, KINDS))
+        """Try again the jobs that were given up, and those that are missing; how many they are."""
+        return sum(map(self.store.revive, KINDS)) + self.store.queue_missing()
 
     def dead(self, limit: int = 100) -> Sequence[DeadJob]:
         """The jobs that were given up, the youngest first."""

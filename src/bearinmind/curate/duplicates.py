@@ -10,8 +10,8 @@ from typing import NamedTuple
 from bearinmind.curate.candidates import CONSOLIDATION, PAGE, Candidate, Finding, obstacles
 from bearinmind.curate.differences import Comparison, compare_read, key, may_be_same
 from bearinmind.proposals import ProposalKind
-from bearinmind.protocols import SpaceState, Store
-from bearinmind.types import Filter, MemoryId, Scope, Space
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, MemoryId, Scope
 
 NEAREST = 10  # neighbours of each memory that are looked at
 
@@ -42,10 +42,7 @@ class Similarity:
     def __init__(self, store: Store, scope: Scope, now: datetime) -> None:
         self._store = store
         self._filter = Filter(scope=scope, now=now)
-        active = (each.space for each in store.spaces() if each.state is SpaceState.ACTIVE)
-        self._space: Space | None = None
-        if store.meaning_off() is None:
-            self._space = next(active, None)
+        self._space = store.active_space() if store.meaning_off() is None else None
 
     @property
     def is_available(self) -> bool:

@@ -22,6 +22,7 @@ class NotAllowed(AccessDenied):
     """This key, or this user, may not do that."""
 
     hint = "Ask the owner of the memory for the right, or use a key with more access."
+    needs: str | None = None  #: the access that is wanted, where that would help
 
 
 class Later(AccessDenied):
@@ -122,6 +123,12 @@ class InvalidAnswer(ServerFailure):
     hint = "Check that the address is that of a Bear in Mind server of the same version."
 
 
+class ProviderFailure(ServerFailure):
+    """The OpenID provider does not answer, or not as it should."""
+
+    hint = "Try again later; keys and links of this server work without it."
+
+
 class DownloadFailed(MindError):
     """Something cannot be fetched from where it is published."""
 
@@ -165,6 +172,18 @@ class StoreDamaged(StoreFailure):
     hint = (
         "Check the path; restore the file from a copy, or `bearinmind doctor` to see what is wrong."
     )
+
+
+class BackupDamaged(StoreFailure):
+    """A backup is damaged, or only a part of one."""
+
+    hint = "Take another backup; `bearinmind backup --verify FILE` says whether one is whole."
+
+
+class BackupEncrypted(StoreFailure):
+    """A backup is encrypted, and what would open it was not given."""
+
+    hint = "Give the file with the private key of a recipient: --identity FILE."
 
 
 class StoreTooNew(StoreFailure):

@@ -368,3 +368,10 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def is_safe(url: str) -> bool:
+    """Whether secrets may be sent to an address: https, or on this machine."""
+    address = split_url(url)
+    is_here = address is not None and is_loopback(address.hostname or "")
+    return address is not None and (address.scheme == "https" or is_here)

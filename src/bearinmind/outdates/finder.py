@@ -8,7 +8,7 @@ from datetime import datetime
 
 from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
 from bearinmind.outdates.verdicts import OFFER, because, begins, judgement_of, may_outdate
-from bearinmind.protocols import SpaceState, Store
+from bearinmind.protocols import Store
 from bearinmind.text import analysis
 from bearinmind.types import (
     Decider,
@@ -81,11 +81,11 @@ class Finder:
         return tuple(sorted(offers, key=lambda each: -each.probability)[:MOST_OFFERED])
 
     def _nearest(self, filter: Filter, memory: Memory) -> dict[MemoryId, float]:
-        active = [x.space for x in self.store.spaces() if x.state is SpaceState.ACTIVE]
-        vectors = self.store.vectors_of(filter.scope, active[0], [memory.id]) if active else {}
-        if memory.id not in vectors:
+        space = self.store.active_space()
+        vectors = self.store.vectors_of(filter.scope, space, [memory.id]) if space else {}
+        if space is None or memory.id not in vectors:
             return {}
-        answer = self.store.nearest(filter, active[0], vectors[memory.id], _NEAREST)
+        answer = self.store.nearest(filter, space, vectors[memory.id], _NEAREST)
         least = answer.mean + _STANDS_OUT * answer.deviation
         return {near.id: near.cosine for near in answer.nearest if near.cosine >= least}
 

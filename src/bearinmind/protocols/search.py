@@ -186,8 +186,11 @@ class Spaces(Meanings, Protocol):
     def active_space(self) -> Space | None:
         """The space that answers semantic recall, if there is one; nothing is counted."""
 
-    def spaces(self) -> list[KnownSpace]:
-        """Every space, the active one first, then the one being filled."""
+    def spaces(self, *, counted: bool = True) -> list[KnownSpace]:
+        """Every space, the active one first, then the one being filled.
+
+        Vectors are `counted` over all machines of a store; those that do not answer count nothing.
+        """
 
     def use_space(self, space: Space) -> SpaceState:
         """Have memories embedded into a space.

@@ -109,8 +109,21 @@ class Accounts(Protocol):
     def users(self) -> list[User]:
         """All users, by name."""
 
+    def user(self, name: UserId) -> User | None:
+        """A user; None also when they are disabled."""
+
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
         """Disable a user, or enable one again; False when there is no such user."""
+
+    def held_by(self, name: UserId) -> dict[str, int]:
+        """How much a user has, by kind; what is shared with them is counted too."""
+
+    def erase_user(self, name: UserId, pseudonym: str) -> bool:
+        """Remove everything of a user, at once; their name in the audit of others is replaced.
+
+        False when traces may remain for a while: another process reads the file, or the database
+        server overwrites them later.
+        """
 
     def add_key(self, key: Key) -> None:
         """Keep a key; raises `UserNotFound` when there is no such user."""
@@ -129,6 +142,19 @@ class Accounts(Protocol):
 
         Several writes that were made together are all counted when at least one is left.
         """
+
+    def take_allowance(self, client: str, now: datetime, per_minute: int, count: int) -> int:
+        """Take up to `count` of the actions that a client may do in a minute; how many there were.
+
+        All of a minute's may be taken at once after a rest. What was taken counts for every
+        process that has the store open.
+        """
+
+    def allowance_wait(self, client: str, now: datetime, per_minute: int) -> float:
+        """The seconds until a client may do something."""
+
+    def forget_allowances(self, now: datetime) -> None:
+        """Forget the clients who may do all that a minute allows."""
 
     def whole_audit(self, limit: int) -> list[AuditEntry]:
         """The latest audit entries of all users, latest first."""

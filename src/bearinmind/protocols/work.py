@@ -79,6 +79,13 @@ class Work(Protocol):
     def revive(self, kind: str) -> int:
         """Make the dead jobs of a kind wait again; how many there were."""
 
+    @property
+    def may_lose_jobs(self) -> bool:
+        """Whether a crash may leave a memory without its jobs: the queue is on another machine."""
+
+    def queue_missing(self) -> int:
+        """Queue the memories that are neither embedded nor read and have no job; how many jobs."""
+
     def work_counts(self, now: datetime) -> list[WorkCount]:
         """The jobs in the queue, counted by kind and state."""
 

@@ -151,3 +151,15 @@ def _nothing(off: Unavailable, began: float) -> tuple[Ranking, LegReport]:
         error=None if off.expected else off.reason,
     )
     return Ranking(leg="dense", candidates=()), report
+
+
+def pooled(answers: Sequence[DenseAnswer]) -> DenseAnswer:
+    """Mean and deviation of several crowds as of one."""
+    count = sum(answer.population for answer in answers)
+    if not count:
+        return answers[0]
+    mean = math.fsum(answer.population * answer.mean for answer in answers) / count
+    squares = math.fsum(
+        answer.population * (answer.deviation**2 + (answer.mean - mean) ** 2) for answer in answers
+    )
+    return answers[0]._replace(mean=mean, deviation=math.sqrt(squares / count), population=count)

@@ -13,6 +13,7 @@ from bearinmind.text import analysis
 from bearinmind.trace import LegReport
 from bearinmind.types import Candidate, Query, Ranking
 
+_K1, _B = 1.2, 0.75  # plain BM25, as the stores choose their matches by
 TELLING_TERMS = 4  # few memories hold the four rarest terms of a query
 MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it is about
 TELLING_TOTAL = 1_000  # in fewer memories a name may be frequent and still tell a lot
@@ -279,3 +280,22 @@ class _Scorer:
                     if present:
                         covered[position] += share
         return [min(1.0, share) for share in covered]
+
+
+def added_up(parts: Sequence[LexicalStatistics], terms: Sequence[str]) -> LexicalStatistics:
+    """How frequent terms are in all of these."""
+    total = sum(part.total for part in parts)
+    length = math.fsum(part.total * part.average_length for part in parts)
+    frequency = {term: sum(part.frequency.get(term, 0) for part in parts) for term in terms}
+    return LexicalStatistics(total, length / total if total else 0.0, frequency)
+
+
+def bm25(match: LexicalMatch, terms: Sequence[str], statistics: LexicalStatistics) -> float:
+    """Plain BM25, to cut several lists to one as a store cuts its own."""
+    text = f"{match.terms}{match.keywords}{match.tags}{match.category}{match.function}"
+    norm = _K1 * (1 - _B + _B * match.length / (statistics.average_length or 1.0))
+    counts = {term: text.count(f" {term} ") for term in terms}
+    return math.fsum(
+        information(statistics.frequency[term], statistics.total) * count / (count + norm)
+        for term, count in counts.items()
+    )

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,6 +74,12 @@ class QueryLog:
                 hint="Check its permissions, or remove it: it holds captured queries only.",
             ) from exc
 
+    def forget(self) -> None:
+        """Remove the queries of this user; a line written meanwhile may be lost."""
+        with suppress(FileNotFoundError):
+            lines = self.path.read_bytes().splitlines(keepends=True)
+            self._replace(b"".join(line for line in lines if not self._parsed(line)))
+
     def _write(self, line: bytes) -> int:
         """Add a line in one write, so that no other process can write into its middle."""
         self.path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -91,11 +98,14 @@ class QueryLog:
         """Write a new file with the newer half; a line written meanwhile may be lost."""
         content = self.path.read_bytes()
         begin = content.find(b"\n", len(content) // 2) + 1
+        self._replace(content[begin:] if begin else b"")
+
+    def _replace(self, content: bytes) -> None:
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
         file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
         try:
             with os.fdopen(file, "wb") as stream:
-                stream.write(content[begin:] if begin else b"")
+                stream.write(content)
             part.replace(self.path)
         finally:
             part.unlink(missing_ok=True)

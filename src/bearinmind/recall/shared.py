@@ -8,8 +8,8 @@ Two owners may hold one id, so it knows the memories of others by owner and id.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from bearinmind import errors
 from bearinmind.changes import copy_name, is_copy, owner_of
 from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
-from bearinmind.errors import StoreFailure
+from bearinmind.errors import StoreFailure, StoreUnavailable
 from bearinmind.protocols import (
     DenseAnswer,
     Leg,
@@ -28,9 +28,9 @@ from bearinmind.protocols import (
     Store,
 )
 from bearinmind.recall import history
-from bearinmind.recall.dense import DenseLeg
+from bearinmind.recall.dense import DenseLeg, pooled
 from bearinmind.recall.graph_leg import GraphLeg
-from bearinmind.recall.lexical import LexicalLeg, information
+from bearinmind.recall.lexical import LexicalLeg, added_up, bm25
 from bearinmind.recall.owned_ids import bare, ids_of, key_of, known_as, with_bare_ids
 from bearinmind.recall.pipeline import Recall
 from bearinmind.text import ids
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from bearinmind.protocols import Vector
 
 
-_K1, _B = 1.2, 0.75  # plain BM25, as the stores choose their matches by
 #: At most so many ids of an owner are looked at to find the one to restore.
 _MOST_BEGINNING = 100
 SHARED = "shared"  #: how a trace calls the memories of others when they are missing
@@ -64,17 +63,30 @@ ENOUGH = 10
 def recalled(recall: Recall, store: Store, query: Query) -> Answer:
     """The answer to a query from all that its user can see just now.
 
-    When the store cannot say who shares what, the own memories answer, and the trace says so.
+    What the store cannot say of others is left out, and the trace says so: it may not know who
+    shares what, or the machine that has the memories of one of them may be away.
     """
     try:
-        sees = seen_by(recall, store, query.filter)
+        view = visible_to(recall.store, store, query.filter)
     except StoreFailure as exc:
-        answer = recall(query)
-        error = f"{exc.code}: {exc.message}"
-        report = LegReport(leg=SHARED, found=0, milliseconds=0.0, error=error)
-        legs = (*answer.trace.legs, report)
-        return replace(answer, trace=replace(answer.trace, legs=legs))
-    return sees(query) if sees is recall else with_bare_ids(sees(query))
+        return _without_shared(recall(query), exc)
+    if view is None:
+        return recall(query)
+    with suppress(StoreUnavailable):
+        answer = over(recall, view)(query)
+        failures = " ".join(leg.error or "" for leg in answer.trace.legs)
+        if StoreUnavailable.code not in failures:
+            return with_bare_ids(answer)
+    reached, lost = view.reached(query.filter.scope)
+    answer = with_bare_ids(over(recall, reached)(query))
+    return answer if lost is None else _without_shared(answer, lost)
+
+
+def _without_shared(answer: Answer, exc: StoreFailure) -> Answer:
+    """An answer that says why memories of others are missing."""
+    error = f"{exc.code}: {exc.message}"
+    report = LegReport(leg=SHARED, found=0, milliseconds=0.0, error=error)
+    return replace(answer, trace=replace(answer.trace, legs=(*answer.trace.legs, report)))
 
 
 def seen_by(recall: Recall, store: Store, filter: Filter) -> Recall:
@@ -152,6 +164,19 @@ class Visible:
         return [
             replace(filter, scope=Scope(user=sharer), reader=reader) for sharer in self._sharers
         ]
+
+    def reached(self, scope: Scope) -> tuple[Visible, StoreUnavailable | None]:
+        """The same without those whose memories cannot be reached, and why they cannot."""
+        sharers: list[UserId] = []
+        lost = None
+        for view in self._views(scope):
+            try:
+                self._store.visible(view, [MemoryId("")])
+            except StoreUnavailable as exc:
+                lost = exc
+            else:
+                sharers.append(view.scope.user)
+        return Visible(self._own, self._store, sharers, self._now), lost
 
     # ---- by id ---------------------------------------------------------------------------------
 
@@ -362,37 +387,6 @@ class Visible:
 
 def _loading(view: Filter, match: LexicalMatch) -> Callable[[], Memory]:
     return lambda: known_as(view)(match.load())
-
-
-def added_up(parts: Sequence[LexicalStatistics], terms: Sequence[str]) -> LexicalStatistics:
-    """How frequent terms are in all of these."""
-    total = sum(part.total for part in parts)
-    length = math.fsum(part.total * part.average_length for part in parts)
-    frequency = {term: sum(part.frequency.get(term, 0) for part in parts) for term in terms}
-    return LexicalStatistics(total, length / total if total else 0.0, frequency)
-
-
-def bm25(match: LexicalMatch, terms: Sequence[str], statistics: LexicalStatistics) -> float:
-    """Plain BM25, to cut several lists to one as a store cuts its own."""
-    text = f"{match.terms}{match.keywords}{match.tags}{match.category}{match.function}"
-    norm = _K1 * (1 - _B + _B * match.length / (statistics.average_length or 1.0))
-    counts = {term: text.count(f" {term} ") for term in terms}
-    return math.fsum(
-        information(statistics.frequency[term], statistics.total) * count / (count + norm)
-        for term, count in counts.items()
-    )
-
-
-def pooled(answers: Sequence[DenseAnswer]) -> DenseAnswer:
-    """Mean and deviation of several crowds as of one."""
-    count = sum(answer.population for answer in answers)
-    if not count:
-        return answers[0]
-    mean = math.fsum(answer.population * answer.mean for answer in answers) / count
-    squares = math.fsum(
-        answer.population * (answer.deviation**2 + (answer.mean - mean) ** 2) for answer in answers
-    )
-    return answers[0]._replace(mean=mean, deviation=math.sqrt(squares / count), population=count)
 
 
 def joined(known: Concept | None, name: ConceptName, theirs: Concept) -> Concept:

@@ -11,11 +11,26 @@ from bearinmind import errors
 from bearinmind.changes import is_copy
 from bearinmind.concepts import Concept, ConceptName
 from bearinmind.protocols import AuditEntry, LexicalStatistics, Sealed, Sighting, User
-from bearinmind.store import graph_search, rows, sync_feed
+from bearinmind.store import graph_search, rows, sync_feed, versions
 from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row
 from bearinmind.types import Access, Filter, Key, Memory, MemoryId, Right, Scope, Share, UserId
 
 _FIRST_DAY = date(1970, 1, 1)
+_MINUTE = 60_000_000  # microseconds
+#: What erases an owner, in an order that leaves no row without the one that it refers to.
+_GRAPH = (
+    *("erase_evidence", "erase_merges", "erase_relations", "erase_mentions", "erase_concepts"),
+    *("erase_readings", "erase_work", "erase_vectors"),
+)
+_OWNED = (
+    *("erase_indexed", "erase_links", "erase_secrets", "erase_shares", "erase_memories"),
+    *("erase_tenants", "erase_proposals", "erase_feeds", "erase_changes", "erase_peers"),
+    *("erase_peer_numbers", "erase_conflicts", "erase_traffic", "erase_audit"),
+)
+_OF_USER = (
+    *("erase_share_changes", "erase_share_numbers", "erase_share_conflicts", "redact_audit"),
+    *("erase_sessions", "erase_uses", "erase_keys", "erase_user"),
+)
 
 
 class AccessInDatabase(OnDatabase):
@@ -31,10 +46,31 @@ class AccessInDatabase(OnDatabase):
     def users(self) -> list[User]:
         return [rows.to_noun(User, row) for row in self._database.read("users")]
 
+    def user(self, name: UserId) -> User | None:
+        records = self._database.read("user_to_let_in", {"name": name})
+        return rows.to_noun(User, records[0]) if records else None
+
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
         changed = {"name": name, "disabled_at": rows.from_end(at)}
         with self._database.writing() as transaction:
             return bool(transaction.change("set_disabled", changed))
+
+    def held_by(self, name: UserId) -> dict[str, int]:
+        return dict(self._database.read("held_by_user", {"owner": name}))
+
+    def erase_user(self, name: UserId, pseudonym: str) -> bool:
+        copies = [owner for [owner] in self._database.read("copy_owners")]
+        owners = [name, *(owner for owner in copies if name in owner.split("/"))]
+        before = {"name": name, "keys": [key.id for key in self.keys(name)]}
+        with self._database.writing(*owners) as transaction:
+            for owner in owners:
+                owned = Owned(transaction, UserId(owner))
+                for statement in (*_GRAPH, *self._database.steps.vectors_erased, *_OWNED):
+                    owned.change(statement)
+                versions.scrub_index(self._database, owned)
+            for statement in _OF_USER:
+                transaction.change(statement, before | {"pseudonym": pseudonym})
+        return self.scrub()
 
     def add_key(self, key: Key) -> None:
         with self._database.writing() as transaction:
@@ -58,6 +94,24 @@ class AccessInDatabase(OnDatabase):
         counted = {"key_id": key_id, "day": number, "most": most, "count": count}
         with self._database.writing() as transaction:
             return bool(transaction.change("count_writes", counted))
+
+    def take_allowance(self, client: str, now: datetime, per_minute: int, count: int) -> int:
+        interval = _MINUTE // per_minute
+        taken = {"client": client, "now": rows.from_time(now), "count": count}
+        taken |= {"interval": interval, "span": interval * per_minute}
+        with self._database.writing() as transaction:
+            records = transaction.rows("take_allowance", taken)
+        return records[0][0] if records else 0
+
+    def allowance_wait(self, client: str, now: datetime, per_minute: int) -> float:
+        interval = _MINUTE // per_minute
+        span = {"now": rows.from_time(now), "span": interval * per_minute}
+        records = self._database.read("allowance_wait", {"client": client, **span})
+        return max(0, records[0][0] + interval) / 1_000_000 if records else 0.0
+
+    def forget_allowances(self, now: datetime) -> None:
+        with self._database.writing() as transaction:
+            transaction.change("forget_allowances", {"now": rows.from_time(now)})
 
     def whole_audit(self, limit: int) -> list[AuditEntry]:
         records = self._database.read("list_whole_audit", {"limit": limit})

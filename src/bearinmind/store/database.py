@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol
 
+from bearinmind.errors import StoreUnavailable
 from bearinmind.protocols import Finding
 from bearinmind.text.analysis import Entry
 from bearinmind.text.sql_statements import SHARED, statements_of
@@ -77,8 +78,10 @@ class Steps(NamedTuple):
     copy_vector: tuple[str, ...]  #: give a version the vector of another one
     drop_space: tuple[str, ...]
     closed: tuple[str, ...]  #: after a version was ended
+    unembedded: tuple[str, ...]  #: after missing jobs of embedding were queued
     indexed: tuple[str, ...]  #: after `versions` versions with `terms` terms were indexed
     forgotten: tuple[str, ...]  #: after versions left the index, so that no term stays behind
+    vectors_erased: tuple[str, ...]  #: after all vectors of an owner were removed
 
 
 class Database(Protocol):
@@ -158,12 +161,12 @@ class OnDatabase:
 
 _STATEMENT_FILES = {
     "sqlite": (
-        *("queries", "graph", "sharing", "accounts", "server"),
+        *("queries", "graph", "sharing", "accounts", "erase", "server"),
         *("sync", "proposals", "transfer"),
     ),
     "postgres": (
-        *("queries", "graph", "lexicon", "vectors", "sharing", "accounts", "server", "sync"),
-        *("proposals", "migrate", "status", "distribute", "transfer"),
+        *("queries", "graph", "lexicon", "vectors", "sharing", "accounts", "erase", "server"),
+        *("sync", "proposals", "migrate", "status", "distribute", "transfer"),
     ),
 }
 #: The files of each dialect that hold statements; each may use the fragments of those before it.
@@ -195,12 +198,18 @@ _COUNTED = (
 )
 
 
-def integrity_findings(database: Database) -> list[Finding]:
-    """The findings of the checks that every store has."""
+def integrity_findings(database: Database, *, partly: bool = False) -> list[Finding]:
+    """The findings of the checks that every store has; `partly`: of those that can be made now."""
     findings = []
     for name, statement, what in _COUNTED:
-        [[count]] = database.read(statement)
-        findings.append(Finding(name=name, good=count == 0, detail=f"{count} {what}"))
+        try:
+            [[count]] = database.read(statement)
+        except StoreUnavailable as exc:
+            if not partly:
+                raise
+            findings.append(Finding(name=name, good=False, detail=f"not known: {exc.message}"))
+        else:
+            findings.append(Finding(name=name, good=count == 0, detail=f"{count} {what}"))
     [[dead, error]] = database.read("count_dead")
     detail = f"{dead} jobs given up" + (f": {error}" if error else "")
     return [*findings, Finding(name="work", good=dead == 0, detail=detail)]

@@ -10,7 +10,7 @@ from bearinmind.concepts import ConceptName, Extraction, Mention, Merge, Stateme
 from bearinmind.errors import AlreadyMerged, ConceptNotFound
 from bearinmind.protocols import Job
 from bearinmind.store import rows
-from bearinmind.store.database import Owned, Transaction, Version
+from bearinmind.store.database import Owned, Version
 from bearinmind.store.graph_search import ROLE_BITS, GraphSearchInDatabase
 from bearinmind.types import Memory, MemoryId, Scope, UserId
 
@@ -64,10 +64,10 @@ class GraphInDatabase(GraphSearchInDatabase):
         self, jobs: Sequence[Job], extractions: Sequence[Extraction], at: datetime
     ) -> None:
         with self._database.writing(*(job.owner for job in jobs)) as transaction:
-            readings = _wanted_readings(transaction, jobs, extractions)
-            for owner in dict.fromkeys(reading.owner for reading in readings):
-                own = [reading for reading in readings if reading.owner == owner]
-                _keep_readings(Owned(transaction, owner), own, rows.moment(at))
+            for owner in dict.fromkeys(job.owner for job in jobs):
+                own = [(x, y) for x, y in zip(jobs, extractions, strict=True) if x.owner == owner]
+                owned = Owned(transaction, owner)
+                _keep_readings(owned, _wanted_readings(owned, own), rows.moment(at))
 
     def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
         records = self._read(scope, "known_names", names=[*names])
@@ -165,12 +165,12 @@ class GraphInDatabase(GraphSearchInDatabase):
 
 
 def _wanted_readings(
-    transaction: Transaction, jobs: Sequence[Job], extractions: Sequence[Extraction]
+    transaction: Owned, extracted: Sequence[tuple[Job, Extraction]]
 ) -> list[_ReadVersion]:
     """The extractions that are still wanted, in the order of jobs: first labels stay."""
-    read = {(job.number, job.target): each for job, each in zip(jobs, extractions, strict=True)}
-    owners, numbers = [job.owner for job in jobs], [job.number for job in jobs]
-    records = transaction.rows("readings_to_keep", {"owners": owners, "numbers": numbers})
+    read = {(job.number, job.target): each for job, each in extracted}
+    numbers = [number for number, _ in read]
+    records = transaction.rows("readings_to_keep", {"numbers": numbers})
     wanted = {row[:2]: row for row in records}
     return [_ReadVersion._make((*wanted[key], read[key])) for key in read if key in wanted]
 

@@ -50,11 +50,17 @@ def preview(source: Endpoint, target: Endpoint | None) -> Preview:
 
 @contextmanager
 def open_move(
-    source: Endpoint, target: Endpoint, *, restart: bool = False, page: int = PAGE
+    source: Endpoint,
+    target: Endpoint,
+    *,
+    restart: bool = False,
+    page: int = PAGE,
+    shifts: Shifts | None = None,
 ) -> Iterator[Move]:
     """A move from one store into another: a new one, or one that was not finished.
 
-    With `restart` the rows of an unfinished move are removed first. A page has `page` rows.
+    With `restart` the rows of an unfinished move are removed first. A page has `page` rows. The
+    numbers of owners are shifted by `shifts`; if none are given, where they could not stay.
     """
     with source.snapshot() as snapshot:
         described = Description.of(snapshot)
@@ -62,7 +68,8 @@ def open_move(
             target.discard()
         if described.rows["vectors"]:
             target.refuse_vectors()
-        shifts = {} if target.numbers_by_owner else shifts_of(snapshot)
+        if shifts is None:
+            shifts = {} if target.numbers_by_owner else shifts_of(snapshot)
         source_rows = SourceRows(snapshot, shifts, page)
         yield Move(source_rows, target, described, resume_point(target, described))
 
@@ -87,7 +94,8 @@ class Move:
     ) -> None:
         self.rows = described.rows  #: how many there are to move, by table
         self.resumed = so_far is not None
-        self.renumbered = bool(source_rows.shifts)
+        self.shifts = source_rows.shifts
+        self.renumbered = bool(self.shifts)
         self._source_rows = source_rows
         self._target = target
         self._progress = so_far or _begin(target, described)

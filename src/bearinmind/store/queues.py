@@ -43,9 +43,12 @@ class QueuesInDatabase(OnDatabase):
         taking = {"until": rows.from_time(until), "limit": limit}
         with self._database.writing() as transaction:
             taken = transaction.rows("claim", parameters | taking)
-            owners, numbers = [owner for owner, _ in taken], [number for _, number in taken]
-            records = transaction.rows("jobs", {"owners": owners, "numbers": numbers})
-        return [_to_job(row) for row in records]
+        return [_to_job(row) for row in self._jobs(taken)]
+
+    def _jobs(self, taken: Sequence[Row]) -> list[Row]:
+        """The jobs that were taken with their versions, in the order of their turn."""
+        places = {"owners": [row[0] for row in taken], "numbers": [row[1] for row in taken]}
+        return self._database.read("jobs", places)
 
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
         encoded = self._database.vector_parameters(space, vectors, len(jobs))
@@ -78,12 +81,20 @@ class QueuesInDatabase(OnDatabase):
             {**common, "owner": job.owner, "number": job.number, "attempts": job.attempts + 1}
             for job in jobs
         ]
-        with self._database.writing(*(job.owner for job in jobs)) as transaction:
+        with self._database.writing() as transaction:
             transaction.change_each("give_back", returned)
 
     def revive(self, kind: str) -> int:
         with self._database.writing(alone=True) as transaction:
             return transaction.change("revive", {"kind": kind})
+
+    @property
+    def may_lose_jobs(self) -> bool:
+        return False
+
+    def queue_missing(self) -> int:
+        with self._database.writing(alone=not self.may_lose_jobs) as transaction:
+            return queue_missing(self._database, transaction)
 
     def work_counts(self, now: datetime) -> list[WorkCount]:
         records = self._database.read("work_counts", {"now": rows.from_time(now)})
@@ -132,6 +143,20 @@ def queue_comparisons(transaction: Owned, versions: Sequence[Version]) -> None:
     compared = [each for each in versions if not each.past and not each.memory.sensitive]
     job = {"kind": "compare", "target": "", "turn": 0}
     transaction.insert("insert_job", [{**job, "row": each.row} for each in compared])
+
+
+def queue_missing(database: Database, transaction: Transaction) -> int:
+    """Queue the versions that are neither embedded nor read and have no job; how many jobs."""
+    queued = 0
+    for number, key, _, turn in transaction.rows("spaces_in_use"):
+        place = {"space": number, "key": key, "turn": turn}
+        active = turn == 0
+        for statement in ("queue_all", *(database.steps.unembedded if active else ())):
+            queued += transaction.change(statement, place)
+    for number, key in transaction.rows("extractor_in_use"):
+        reading = {"extractor": number, "key": key, "again": False}
+        queued += transaction.change("queue_readings", reading)
+    return queued
 
 
 def keep_vectors(

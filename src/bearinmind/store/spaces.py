@@ -44,15 +44,20 @@ class SpacesInDatabase(OnDatabase):
         [(count,)] = self._database.read("unembedded", wanted)
         return int(count)
 
-    def spaces(self) -> list[KnownSpace]:
-        return _to_known(self._database.read("spaces"))
+    def spaces(self, *, counted: bool = True) -> list[KnownSpace]:
+        known = self._database.read("spaces")
+        return _to_known(known, self._vectors_by_space() if counted else {})
+
+    def _vectors_by_space(self) -> dict[str, int]:
+        """How many vectors each space has, by its key."""
+        return dict(self._database.read("vectors_by_space"))
 
     def use_space(self, space: Space) -> SpaceState:
         settled = self._settled(space)
         if settled is not None:
             return settled
         with self._database.writing(alone=True) as transaction:
-            known = _to_known(transaction.rows("spaces"))
+            known = _to_known(transaction.rows("spaces"), {})
             states = {each.space.key: each.state for each in known}
             state = states.get(space.key)
             for other in known:
@@ -66,7 +71,7 @@ class SpacesInDatabase(OnDatabase):
 
     def _settled(self, space: Space) -> SpaceState | None:
         """The state of a space, when nothing has to be written for its use."""
-        states = {each.space.key: each.state for each in self.spaces()}
+        states = {each.space.key: each.state for each in self.spaces(counted=False)}
         state = states.get(space.key)
         if state is SpaceState.ACTIVE and SpaceState.FILLING in states.values():
             return None
@@ -74,10 +79,10 @@ class SpacesInDatabase(OnDatabase):
 
     def activate_filled(self) -> bool:
         """Jobs that were given up do not prevent it, unless they outnumber those that were done."""
-        if not any(each.state is SpaceState.FILLING for each in self.spaces()):
+        if not any(each.state is SpaceState.FILLING for each in self.spaces(counted=False)):
             return False
         with self._database.writing(alone=True) as transaction:
-            known = {each.state: each for each in _to_known(transaction.rows("spaces"))}
+            known = {each.state: each for each in _counted(transaction)}
             filling, active = known.get(SpaceState.FILLING), known.get(SpaceState.ACTIVE)
             if filling is None or filling.waiting:
                 return False
@@ -92,7 +97,7 @@ class SpacesInDatabase(OnDatabase):
 
     def drop_retired(self) -> int:
         with self._database.writing(alone=True) as transaction:
-            known = _to_known(transaction.rows("spaces"))
+            known = _counted(transaction)
             retired = [each for each in known if each.state is SpaceState.RETIRED]
             for each in retired:
                 _drop(self._database, transaction, each.space)
@@ -147,14 +152,19 @@ class SpacesInDatabase(OnDatabase):
             )
 
 
-def _to_known(records: Iterable[Row]) -> list[KnownSpace]:
+def _to_known(records: Iterable[Row], vectors: Mapping[str, int]) -> list[KnownSpace]:
     return [
-        KnownSpace(rows.to_space(description), SpaceState(state), *counts)
-        for description, state, *counts in records
+        KnownSpace(rows.to_space(described), SpaceState(state), vectors.get(key, 0), waiting, dead)
+        for key, described, state, waiting, dead in records
     ]
 
 
 # The functions below run inside a transaction of the caller.
+
+
+def _counted(transaction: Transaction) -> list[KnownSpace]:
+    """Every space with the number of its vectors."""
+    return _to_known(transaction.rows("spaces"), dict(transaction.rows("vectors_by_space")))
 
 
 def add_version(database: Database, transaction: Owned, row: int, memory: Memory) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from bearinmind.changes import Peer, Subject, SubjectKind, SyncConflict, Verdict
 from bearinmind.errors import InvalidChange, MindError
-from bearinmind.protocols import History, KnownSpace, Sealed, SpaceState, SubjectState, Vault
+from bearinmind.protocols import History, Sealed, SubjectState, Vault
 from bearinmind.types import Memory, MemoryId, Right, UserId
 
 if TYPE_CHECKING:  # numpy
@@ -118,12 +118,6 @@ def size_of(state: SubjectState) -> int:
     texts = sum(len(memory.content.encode()) for memory in state.versions)
     sealed = sum(len(record.ciphertext) for record in state.sealed)
     return texts + sealed * 2 + _BESIDE_CONTENT * (len(state.versions) + len(state.sealed))
-
-
-def active_space(spaces: Sequence[KnownSpace], key: str | None = None) -> KnownSpace | None:
-    """The space that answers semantic recall; with a key, only if it is that one."""
-    active = [each for each in spaces if each.state is SpaceState.ACTIVE]
-    return next((each for each in active if key is None or each.space.key == key), None)
 
 
 # ---- protocols ---------------------------------------------------------------------------------

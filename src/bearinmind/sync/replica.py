@@ -21,7 +21,6 @@ from bearinmind.sync.model import (
     Sealing,
     SyncReport,
     SyncServer,
-    active_space,
     error_text,
     vectors_by_id,
 )
@@ -78,9 +77,9 @@ class Replica:
             readable = [*self._readable(page.changes)]
             pull.take(readable)
             self.advance(len(readable))
-            space = active_space(self.store.spaces()) if page.vectors else None
+            space = self.store.active_space() if page.vectors else None
             if space is not None:  # what the server has embedded need not be embedded here
-                self.store.carry_vectors(self.scope, space.space, vectors_by_id(page.vectors))
+                self.store.carry_vectors(self.scope, space, vectors_by_id(page.vectors))
             if len(readable) < len(page.changes):
                 self._keep_cursor(readable[-1].number if readable else None, pull)
                 kind = page.changes[len(readable)].subject.kind
@@ -98,8 +97,8 @@ class Replica:
     def _page(self, after: int) -> Pulled:
         """The next page; from the beginning, when the server numbers its changes anew."""
         peer = self._peer()
-        space = active_space(self.store.spaces())
-        page = self.server.pull(peer.epoch, after, PAGE, space.space.key if space else None)
+        space = self.store.active_space()
+        page = self.server.pull(peer.epoch, after, PAGE, space.key if space else None)
         if page.more and not page.changes:
             raise InvalidAnswer("the server announces more changes, and sends none")
         if page.epoch != peer.epoch:

@@ -27,7 +27,6 @@ from bearinmind.sync.model import (
     SentVector,
     SharedMemories,
     SharedPage,
-    active_space,
     size_of,
 )
 from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
@@ -228,9 +227,9 @@ def _vectors(
     store: Store, scope: Scope, memories: Sequence[Memory], key: str
 ) -> tuple[SentVector, ...]:
     """The vectors of these memories, if the active space has this key."""
-    space = active_space(store.spaces(), key) if memories else None
-    if space is None:
+    space = store.active_space() if memories else None
+    if space is None or space.key != key:
         return ()
     digests = {memory.id: digest(memory) for memory in memories}
-    vectors = store.vectors_of(scope, space.space, [*digests])
+    vectors = store.vectors_of(scope, space, [*digests])
     return tuple(SentVector.of(id_, digests[id_], each) for id_, each in vectors.items())

@@ -29,7 +29,6 @@ from bearinmind.sync.model import (
     SharedPage,
     SharingServer,
     SyncReport,
-    active_space,
     error_text,
     vectors_by_id,
 )
@@ -112,13 +111,13 @@ class SharedCopies:
 
     def _take(self, wanted: Sequence[Seen]) -> int:
         taken = 0
-        space = active_space(self.store.spaces())
+        space = self.store.active_space()
         for owner in dict.fromkeys(each.owner for each in wanted):
             left = [each for each in wanted if each.owner == owner]
             while left:
                 some = left[:_AT_ONCE]
                 ids = [each.id for each in some]
-                answer = self.server.shared_memories(owner, ids, space.space.key if space else None)
+                answer = self.server.shared_memories(owner, ids, space.key if space else None)
                 if not 0 < answer.settled <= len(some):
                     raise InvalidAnswer(
                         f"the server answered {answer.settled} of {len(some)} shared memories"
@@ -150,9 +149,9 @@ class SharedCopies:
                 Received(subject, ShareState(share), 0),
             ]
         _receive(self.store, scope, received)
-        space = active_space(self.store.spaces()) if answer.vectors else None
+        space = self.store.active_space() if answer.vectors else None
         if space is not None:
-            self.store.carry_vectors(scope, space.space, vectors_by_id(answer.vectors))
+            self.store.carry_vectors(scope, space, vectors_by_id(answer.vectors))
 
 
 def held(store: Store, scope: Scope, now: datetime) -> Iterator[Seen]:

@@ -16,6 +16,7 @@ LENGTH = 12
 #: Between an owner and an id; in no name of a user.
 _BETWEEN = ":"
 _MISREAD = str.maketrans("ilo", "110")
+_NO_ID = "{!r} is not a memory id or the beginning of one"
 
 
 def new_id() -> MemoryId:
@@ -28,7 +29,7 @@ def normalise(text: str) -> str:
     """An id, or the beginning of one, as stored; corrects case, dashes and misread letters."""
     prefix = text.strip().lower().replace("-", "").translate(_MISREAD)
     if not prefix or len(prefix) > LENGTH or not set(prefix) <= set(ALPHABET):
-        raise errors.InvalidId(f"{text!r} is not a memory id or the beginning of one")
+        raise errors.InvalidId(_NO_ID.format(text))
     return prefix
 
 
@@ -58,7 +59,10 @@ def split_owner(text: str) -> tuple[str | None, str]:
 def parse(text: str) -> tuple[str | None, str]:
     """The owner that an id names, if it names one, and the beginning of the id as stored."""
     owner, rest = split_owner(text.strip())
-    return owner, normalise(rest)
+    try:
+        return owner, normalise(rest)
+    except errors.InvalidId:  # the whole text: what is secret in it is seen as a whole alone
+        raise errors.InvalidId(_NO_ID.format(text)) from None
 
 
 def canonical(text: str) -> str:

@@ -60,7 +60,7 @@ class Comparing:
 
     def _embedded(self, jobs: Sequence[Job]) -> set[int]:
         """The jobs whose memories have their vector, or will never have one."""
-        active = [x for x in self.store.spaces() if x.state is SpaceState.ACTIVE]
+        active = [x for x in self.store.spaces(counted=False) if x.state is SpaceState.ACTIVE]
         is_possible = self.embeds() and self.store.meaning_off() is None
         if not is_possible or not active or not active[0].waiting:
             return {job.number for job in jobs}

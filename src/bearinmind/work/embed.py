@@ -61,7 +61,7 @@ class Embedding:
 
     def __call__(self, jobs: Sequence[Job], stopping: Callable[[], bool]) -> Handled:
         """Embed the memories of these jobs, space by space."""
-        spaces = {known.space.key: known.space for known in self.store.spaces()}
+        spaces = {known.space.key: known.space for known in self.store.spaces(counted=False)}
         allowed, handled = self._attempts.allowed(jobs)
         by_space: dict[str, list[Job]] = {}
         for job in allowed:
@@ -73,7 +73,7 @@ class Embedding:
 
     def settle(self) -> None:
         """Activate a space that is filled, and index one that has grown large."""
-        filling = [x for x in self.store.spaces() if x.state is SpaceState.FILLING]
+        filling = [x for x in self.store.spaces(counted=False) if x.state is SpaceState.FILLING]
         if filling and self.store.activate_filled():
             _log.info(
                 "the space of %s is filled and answers now",

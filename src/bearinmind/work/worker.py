@@ -37,6 +37,8 @@ SOON = 60.0
 PATIENCE = 600.0
 #: Seconds after which it is another kind's turn: a long row of slow jobs holds up no other kind.
 TURN = 5.0
+#: Seconds between two sweeps for jobs that a crash has lost; each looks at every memory.
+SWEEP = 600.0
 _RETRY_SECONDS = 10.0  # after which a busy store or an absent model is tried again
 _LONGEST_STOP = 5.0  # seconds that closing waits for the jobs in hand; a server may take longer
 
@@ -105,6 +107,7 @@ class Worker:
         self._wakeup = Wakeup()
         self._stopping = False
         self._rested: dict[str, datetime] = {}  # kind -> when it may be tried again
+        self._sweep_due = time.monotonic()
 
     def stop(self) -> None:
         """Stop after the jobs in hand at the latest; the other jobs stay in the queue."""
@@ -136,6 +139,7 @@ class Worker:
         """Do the jobs that are due now. A kind that cannot begin does not stop the others."""
         total = WorkDone()
         error = self._begin()
+        self._sweep()
         turn_ends = time.monotonic() + TURN
         while not self._stopping and (claimed := self._claimed()):
             kind, jobs = claimed
@@ -211,6 +215,19 @@ class Worker:
                 except MindError as exc:
                     error = error or exc
         return error
+
+    def _sweep(self) -> None:
+        """Queue what a crash has left without a job, where that can happen."""
+        if not self._work.may_lose_jobs or time.monotonic() < self._sweep_due:
+            return
+        self._sweep_due = time.monotonic() + SWEEP
+        try:
+            found = self._work.queue_missing()
+        except StoreFailure as exc:  # a machine is away; the others have work
+            _log.warning("no sweep: %s", exc.message, extra={"action": "sweep_failed"})
+            return
+        if found:
+            _log.info("queued %d lost jobs", found, extra={"action": "jobs_found"})
 
     @property
     def _active_kinds(self) -> list[str]:

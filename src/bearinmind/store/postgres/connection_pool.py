@@ -72,6 +72,9 @@ _LOST = (
     pg_errors.IdleInTransactionSessionTimeout,
 )
 
+#: What Citus says, as of an error of its own, when a machine that it needs is away.
+_ABSENT = "failure on connection marked as essential"
+
 
 def first_line(exc: psycopg.Error) -> str:
     """The first line of the server's message, or else of the driver's."""
@@ -94,7 +97,7 @@ def translate(exc: psycopg.Error, place: str, left_behind: str = "") -> errors.S
     for kind, meaning in _STORE_ERRORS:
         if isinstance(exc, kind):
             return meaning(message, hint=_HINTS.get(meaning, ""))
-    if isinstance(exc, _LOST):
+    if isinstance(exc, _LOST) or first_line(exc).startswith(_ABSENT):
         hint = _CHECK_WRITE if left_behind == UNKNOWN else _CHECK_SERVER
         return errors.StoreUnavailable(message, hint=hint)
     return errors.StoreFailure(message)

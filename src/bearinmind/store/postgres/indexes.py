@@ -7,7 +7,7 @@ nothing uses: it is dropped, and built again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,7 +78,10 @@ class VectorIndexes:
     def _indexes(self) -> dict[str, tuple[bool, int]]:
         """The indexes that there are, by name: whether each is complete, and its bytes."""
         records = self._pool.read("indexes_of_spaces")
-        return {name: (complete, size) for name, complete, size in records}
+        elsewhere: dict[str, int] = {}
+        if records and self._pool.is_spread:
+            elsewhere = dict(self._pool.read("index_sizes_elsewhere"))
+        return {name: (good, size + elsewhere.get(name, 0)) for name, good, size in records}
 
     def due(self) -> list[SpaceIndex]:
         """The spaces without an index that would make the recalls of some owner faster."""
@@ -95,10 +98,34 @@ class VectorIndexes:
             # The server goes on with a build whose client was killed.
             if not free or self.progress():
                 return False
-            with self._pool.connections.alone() as connection:
+            with self._memory_elsewhere(index), self._pool.connections.alone() as connection:
                 _prepare(connection, index)
                 _build_with_helpers(connection, index)
         return True
+
+    @contextmanager
+    def _memory_elsewhere(self, index: SpaceIndex) -> Iterator[None]:
+        """Give a build the memory that it needs on the other machines of a spread store too.
+
+        A setting of a session does not reach them; one of the role does, in new sessions.
+        """
+        if not self._pool.is_spread:
+            yield
+            return
+        with self._pool.connections.alone() as connection:
+            [_, *limits] = connection.execute(SQL["building_memory"]).fetchone() or [0, 0, 0]
+            memory = sql.Literal(_memory(index, *limits))
+            named = {"database": sql.Identifier(connection.info.dbname), "memory": memory}
+            with suppress(pg_errors.InsufficientPrivilege):
+                _run(connection, "raise_memory", **named)
+        try:
+            yield
+        finally:
+            with (
+                suppress(pg_errors.InsufficientPrivilege),
+                self._pool.connections.alone() as connection,
+            ):
+                _run(connection, "lower_memory", database=named["database"])
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
@@ -128,7 +155,8 @@ class VectorIndexes:
 
     def progress(self) -> BuildProgress | None:
         """The progress of the running build."""
-        for name, phase, done, total, pages, all_pages in self._pool.read("building"):
+        statement = "building_everywhere" if self._pool.is_spread else "building"
+        for name, phase, done, total, pages, all_pages in self._pool.read(statement):
             space = int((name or "0").removeprefix(_PREFIX))
             return BuildProgress(space, phase, done or pages, total or all_pages)
         return None
@@ -141,10 +169,13 @@ def _prepare(connection: Connection[Any], index: SpaceIndex) -> None:
     """
     [backend, allowed, shared] = connection.execute(SQL["building_memory"]).fetchone() or [0, 0, 0]
     if backend == connection.info.backend_pid:
-        needed = index.vectors * (index.dimensions * _HALF_BYTES + _LINK_BYTES)
-        memory = max(allowed, min(needed, shared))
-        _set(connection, maintenance_work_mem=f"{memory // 1024}kB")
+        _set(connection, maintenance_work_mem=_memory(index, allowed, shared))
         _set(connection, statement_timeout="0", lock_timeout="0")
+
+
+def _memory(index: SpaceIndex, allowed: int, shared: int) -> str:
+    needed = index.vectors * (index.dimensions * _HALF_BYTES + _LINK_BYTES)
+    return f"{max(allowed, min(needed, shared)) // 1024}kB"
 
 
 def _build_with_helpers(connection: Connection[Any], index: SpaceIndex) -> None:

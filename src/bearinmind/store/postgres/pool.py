@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import count
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
@@ -22,7 +23,13 @@ from bearinmind.store.postgres.connection_pool import (
     translated,
 )
 from bearinmind.store.postgres.lexicon import mark
-from bearinmind.store.postgres.queries import SQL, StoreConnection, copy_form, set_everywhere
+from bearinmind.store.postgres.queries import (
+    SQL,
+    StoreConnection,
+    copy_form,
+    numbered,
+    set_everywhere,
+)
 from bearinmind.text.analysis import Entry
 from bearinmind.types import Space, UserId
 
@@ -32,6 +39,9 @@ if TYPE_CHECKING:
 
 _COPY_FROM = 20  # rows; fewer are inserted faster one by one
 _ATTEMPTS = 3  # at beginning a transaction; each is on another connection
+_COMES_BACK = 10.0  # seconds that a machine of a spread store may need to say what it has
+_PAUSE = 0.5  # seconds between two such questions
+_EACH = "each_"  # before the name of a parameter that is a list
 _NUMBERS = 16  # an owner's numbers that a transaction takes at once; most need fewer
 
 
@@ -43,8 +53,10 @@ class Pool:
         copy_vector=("copy_vector",),
         drop_space=("drop_space", "drop_vectors", "drop_counts"),
         closed=("delay_jobs",),
+        unembedded=("queue_comparisons",),
         indexed=("count_indexed",),
         forgotten=(),
+        vectors_erased=("erase_embedded",),
     )
 
     def __init__(
@@ -133,8 +145,14 @@ class Pool:
         finally:  # even when it failed: perhaps it happened
             if self._replica is not None:
                 self._replica.wrote()
-        if lost is not None and not (kept := self._is_kept(transaction.version)):
+        if lost is None:
+            return
+        kept = self._is_kept(transaction.version)
+        if not kept:
             raise translate(lost, self.place, UNKNOWN if kept is None else UNCHANGED) from lost
+        if self.is_spread and transaction.jobs:  # the coordinator may not have committed
+            with suppress(errors.StoreFailure), self.writing() as again:  # a sweep finds the rest
+                again.change_each("insert_lost_job", transaction.jobs)
 
     @contextmanager
     def _begun(self, owners: Sequence[UserId], *, alone: bool) -> Iterator[PostgresTransaction]:
@@ -158,15 +176,18 @@ class Pool:
 
     def _is_kept(self, version: Parameters | None) -> bool | None:
         """Whether a version of a memory is stored durably; None when that is unknown."""
-        if version is None:
-            return None
-        try:
-            # The turn comes when the other transaction has ended, and what comes after it in the
-            # log is not durable before it.
-            with self.writing(version["owner"]) as transaction:
-                return transaction.row("kept_version", version) is not None
-        except errors.StoreFailure:
-            return None
+        deadline = monotonic() + (_COMES_BACK if self.is_spread else 0.0)
+        while version is not None:
+            try:
+                # The turn comes when the other transaction has ended, and what comes after it in
+                # the log is not durable before it.
+                with self.writing(version["owner"]) as transaction:
+                    return transaction.row("kept_version", version) is not None
+            except errors.StoreFailure:
+                if monotonic() >= deadline:
+                    break
+                sleep(_PAUSE)  # a machine that died may be back in a moment
+        return None
 
     def alone(self, statement: LiteralString, parameters: Parameters = NOTHING) -> list[Row]:
         """Run one statement outside of any transaction, on a connection of its own."""
@@ -192,6 +213,7 @@ class PostgresTransaction:
 
     def __init__(self, connection: Connection[Any], *, is_spread: bool = False) -> None:
         self.version: Parameters | None = None  #: of a memory, the last one that was added
+        self.jobs: list[Parameters] = []  #: that were queued
         self._connection = connection
         self._is_spread = is_spread
         self._numbers: dict[UserId, range] = {}
@@ -215,11 +237,14 @@ class PostgresTransaction:
             self._numbers[owner] = range(last - _NUMBERS + 1, last + 1)
 
     def commit(self) -> psycopg.Error | None:
-        """Commit, durably. The error when the answer is lost: the commit may have happened."""
+        """Commit, durably. The error when the answer is lost: the commit may have happened.
+
+        Any error may mean that on a spread store: the machine of the rows commits first.
+        """
         try:
             self._connection.execute("COMMIT")
         except psycopg.Error as exc:
-            if not is_lost(exc):
+            if not is_lost(exc) and not self._is_spread:
                 raise
             self._connection.close()
             return exc
@@ -243,6 +268,12 @@ class PostgresTransaction:
         return self._connection.execute(SQL[form_of(statement, parameters)], parameters).fetchone()
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
+        if len(each) > 1 and f"{statement}_many" in SQL:
+            answers: list[list[Row]] = [[] for _ in each]
+            for given in _listed(f"{statement}_many", each):  # all are of one owner
+                for place, *row in _fetch(self._connection, SQL[f"{statement}_many"], given):
+                    answers[place - 1].append(tuple(row))
+            return answers
         with self._connection.pipeline():
             cursors = [self._connection.execute(SQL[statement], parameters) for parameters in each]
         return [cursor.fetchall() for cursor in cursors]
@@ -253,13 +284,17 @@ class PostgresTransaction:
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
         if not each:
             return 0
+        if len(each) > 1 and f"{statement}_many" in SQL:
+            many = SQL[f"{statement}_many"]
+            listed = _listed(f"{statement}_many", each)
+            return sum(self._connection.execute(many, given).rowcount for given in listed)
         with self._connection.cursor() as cursor:
             cursor.executemany(SQL[statement], each)
             return cursor.rowcount
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
         """Add rows that are known to be new; many of them by COPY."""
-        self._note(statement, *each[-1:])
+        self._note(statement, *each)
         if len(each) < _COPY_FROM:
             self.change_each(statement, each)
             return
@@ -277,9 +312,11 @@ class PostgresTransaction:
         return left[:count]
 
     def _note(self, statement: str, *each: Parameters) -> None:
-        """Remember an added version: it shows later whether the transaction happened."""
+        """Remember an added version: it shows later whether the transaction happened; and jobs."""
         if statement == "insert_memory" and each:
             self.version = each[-1]
+        elif statement == "insert_job":
+            self.jobs += each
 
 
 def _milliseconds(seconds: float) -> str:
@@ -293,3 +330,22 @@ def _fetch(
     cursor = connection.execute(statement, parameters or None, binary=True)
     # Not `cursor.description`, which makes an object of every column.
     return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
+
+
+def _listed(statement: str, each: Sequence[Parameters]) -> list[Parameters]:
+    """The parameters of the form of a statement that takes a list `each_name` for every `name`.
+
+    What has no such list is the same for all of a run. Of a statement of several steps each may go
+    to another machine, so that one run for all is far faster.
+    """
+    names = numbered(statement).names
+    lists = {name: name.removeprefix(_EACH) for name in names if name.startswith(_EACH)}
+    shared = [name for name in names if name not in lists]
+    alike: dict[tuple[Any, ...], list[Parameters]] = {}
+    for parameters in each:
+        alike.setdefault(tuple(parameters[name] for name in shared), []).append(parameters)
+    return [
+        dict(zip(shared, values, strict=True))
+        | {name: [one[of] for one in group] for name, of in lists.items()}
+        for values, group in alike.items()
+    ]

@@ -115,16 +115,18 @@ class RealsDumper(Dumper):
 
 
 class PlainListDumper(Dumper):
-    """Sends a list of texts or of numbers; the statement says its type."""
+    """Sends a list of texts, of numbers or of bytes; the statement says its type."""
 
     format = Format.TEXT
 
-    def dump(self, obj: list[str] | list[int] | list[float]) -> bytes:
+    def dump(self, obj: list[str] | list[int] | list[float] | list[bytes]) -> bytes:
         """The list as a literal."""
         return f"{{{','.join([_array_element(each) for each in obj])}}}".encode()
 
 
-def _array_element(each: str | float) -> str:
+def _array_element(each: str | float | bytes) -> str:
+    if isinstance(each, bytes):
+        return f'"\\\\x{each.hex()}"'
     if not isinstance(each, str):
         return repr(each)
     escaped = each.replace("\\", "\\\\").replace('"', '\\"')

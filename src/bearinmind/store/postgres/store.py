@@ -14,12 +14,13 @@ from bearinmind.protocols import (
     Job,
     LexicalMatch,
     LexicalStatistics,
+    ReadSoFar,
     StoreFacts,
     Unavailable,
 )
 from bearinmind.store import database, rows, versions
 from bearinmind.store.access import AccessInDatabase
-from bearinmind.store.database import Owned
+from bearinmind.store.database import Owned, Row
 from bearinmind.store.graph import GraphInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.postgres import schema
@@ -31,7 +32,7 @@ from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sync_apply import SyncInDatabase
 from bearinmind.text import analysis
-from bearinmind.types import Filter, Scope
+from bearinmind.types import Filter, Scope, Space
 
 if TYPE_CHECKING:
     from bearinmind.store.postgres.vectors import VectorSearch
@@ -136,6 +137,64 @@ class PostgresStore(
         """The kinds of work among these whose results the database can keep."""
         return [kind for kind in kinds if kind != _EMBED or self.meaning_off() is None]
 
+    def unembedded(self, scope: Scope, space: Space, jobs: int) -> int:
+        if not self._pool.is_spread:
+            return super().unembedded(scope, space, jobs)
+        return self._queued(scope, _EMBED, space.key, jobs)
+
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        if not self._pool.is_spread:
+            return super().read_so_far(scope, jobs)
+        has_concepts = bool(self._read(scope, "has_concepts"))
+        return ReadSoFar(has_concepts, self._queued(scope, "extract", "", jobs))
+
+    def _queued(self, scope: Scope, kind: str, target: str, jobs: int) -> int:
+        """The present versions that wait; the queue is asked first, since it is mostly empty."""
+        queued = self._read(scope, "queued_rows", kind=kind, target=target, jobs=jobs)
+        if not queued:
+            return 0
+        [[count]] = self._read(scope, "count_present", rows=[row for [row] in queued])
+        return int(count)
+
+    @property
+    def may_lose_jobs(self) -> bool:
+        return self._pool.is_spread
+
+    def _jobs(self, taken: Sequence[Row]) -> list[Row]:
+        """Of a spread store read owner by owner: one machine that is away holds up no other."""
+        if not self._pool.is_spread:
+            return super()._jobs(taken)
+        jobs: list[tuple[int, Row]] = []
+        for owner in dict.fromkeys(owner for owner, *_ in taken):
+            own = [job for job in taken if job[0] == owner]
+            place = {"owner": owner, "rows": [*{row for *_, row in own}]}
+            try:
+                known = {row: version for row, *version in self._pool.read("versions_in", place)}
+            except errors.StoreUnavailable:
+                numbers = {"owner": owner, "numbers": [number for _, number, *_ in own]}
+                with self._pool.writing() as transaction:
+                    transaction.change("postpone", numbers)
+                continue
+            jobs += [
+                (turn, (number, kind, target, attempts, *known[row]))
+                for _, number, kind, target, attempts, turn, row in own
+                if row in known
+            ]
+            gone = [row for row in place["rows"] if row not in known]
+            if gone:  # purged when the coordinator crashed
+                with self._pool.writing() as transaction:
+                    transaction.change("forget_jobs", {"owner": owner, "rows": gone})
+        return [job for _, job in sorted(jobs, key=lambda each: (each[0], each[1][0]))]
+
+    def _vectors_by_space(self) -> dict[str, int]:
+        """Of a spread store, those of the machines that answer."""
+        try:
+            return super()._vectors_by_space()
+        except errors.StoreUnavailable:
+            if not self._pool.is_spread:
+                raise
+            return dict(self._pool.read("vectors_that_answer"))
+
     def scrub(self) -> bool:
         """False: the server decides when it overwrites what was removed."""
         return False
@@ -168,4 +227,4 @@ class PostgresStore(
         return StoreFacts(size, {"postgres": postgres, **extension})
 
     def check(self) -> list[Finding]:
-        return database.integrity_findings(self._pool)
+        return database.integrity_findings(self._pool, partly=self._pool.is_spread)

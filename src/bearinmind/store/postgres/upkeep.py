@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from psycopg import Connection
@@ -26,6 +26,7 @@ from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.replica import Replica
 from bearinmind.store.postgres.schema import SCHEMA_VERSION, Migrator, Report, schema_lock
+from bearinmind.store.queues import queue_missing
 
 
 class TableSize(NamedTuple):
@@ -84,7 +85,12 @@ class Upkeep:
     def __init__(self, url: str, *, patience: float) -> None:
         self._pool = Pool(url, connections=2)
         self._patience = patience
-        self.indexes = VectorIndexes(self._pool)
+
+    @cached_property
+    def indexes(self) -> VectorIndexes:
+        """The indexes of vectors, on all machines."""
+        self._pool.is_spread = inspect_database(self._pool).has_citus
+        return VectorIndexes(self._pool)
 
     @property
     def place(self) -> str:
@@ -108,6 +114,8 @@ class Upkeep:
         info = inspect_database(self._pool)
         [[size, connections, most]] = self._pool.read("server_state")
         extensions: dict[str, str] = dict(self._pool.read("extensions"))
+        if info.has_citus:
+            size += self._pool.read("bytes_elsewhere")[0][0]
         return DatabaseState(
             place=self.place,
             server=info.version.partition(" ")[0],
@@ -131,7 +139,7 @@ class Upkeep:
         return StoreState(
             schema=facts.schema,
             steps=facts.steps,
-            tables=[TableSize(*each) for each in self._pool.read("table_sizes")],
+            tables=self._tables(has_citus),
             tenants=tenants,
             versions=versions,
             indexes=self.indexes.known(),
@@ -139,6 +147,13 @@ class Upkeep:
             queue=[Waiting(*each) for each in self._pool.read("queue_state")],
             spread={name: _KEPT[how] for name, how in spread if how in _KEPT},
         )
+
+    def _tables(self, has_citus: bool) -> list[TableSize]:
+        """The tables, the largest first; of a spread store with what other machines have."""
+        here = [TableSize(*each) for each in self._pool.read("table_sizes")]
+        elsewhere = self._pool.read("sizes_elsewhere") if has_citus else []
+        sizes = {name: TableSize(name, *counts) for name, *counts in elsewhere}
+        return sorted((sizes.get(each.name, each) for each in here), key=lambda x: -x.bytes)
 
     def _replica(self, url: str, staleness: float) -> str:
         replica = Replica(url, self._pool.connections, staleness=staleness, connections=1)
@@ -151,12 +166,12 @@ _KEPT = {"h": "by owner", "n": "a copy on every machine"}
 
 #: The table that all others are kept together with.
 FIRST = "tenants"
-#: Small tables that those of memories are joined with: every machine has a copy. What is shared is
-#: asked for by its owner and by its reader, who are on different machines.
-COPIED = ("extractors", "shares", "spaces")
+#: Small tables that those of memories are joined with: every machine has a copy.
+COPIED = ("extractors", "spaces")
 #: What stays on the coordinator: Citus locks no rows of several machines at once, and any worker
-#: must be able to take any job. What servers count is little, and summed over all users.
-LOCAL = ("work", "traffic")
+#: must be able to take any job. What is shared is asked for by its owner and by its reader, who are
+#: on different machines. What servers count is little, and summed over all users.
+LOCAL = ("work", "shares", "traffic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +204,9 @@ def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
         ]
         copied = [name for name in COPIED if name not in before]
         migrator = Migrator(pool, patience, report)
+        for name in {*before} & {*LOCAL}:
+            report(f"{name}: back to the coordinator")
+            migrator.attempt(partial(_run, "bring_back", name=name), f"bringing {name} back")
         if spread or copied:
             migrator.attempt(partial(_spread, spread, copied, report), "spreading the tables")
         left = [name for [name] in pool.read("left_behind") if name in {*owned, *COPIED}]
@@ -206,17 +224,8 @@ def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
 
 
 def _queue_lost(pool: Pool) -> int:
-    """Queue the versions that are neither embedded nor read and have no job; how many."""
     with pool.writing(alone=True) as transaction:
-        embeddings = [
-            transaction.change("queue_all", {"space": number, "key": key, "turn": turn})
-            for number, key, _, turn in transaction.rows("spaces_in_use")
-        ]
-        readings = [
-            transaction.change("queue_readings", {"extractor": number, "key": key, "again": False})
-            for number, key in transaction.rows("extractor_in_use")
-        ]
-    return sum(embeddings) + sum(readings)
+        return queue_missing(pool, transaction)
 
 
 def _spread(

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -36,8 +36,10 @@ class SqliteFile:
         copy_vector=("copy_code", "copy_vector"),
         drop_space=("drop_space", "drop_vectors", "drop_departures"),
         closed=(),  # triggers of the schema update the queue
+        unembedded=(),  # what is stored has its jobs: they are in the same file
         indexed=(),  # triggers of the schema count
         forgotten=("optimise_index",),
+        vectors_erased=("erase_departures",),
     )
 
     def __init__(
@@ -90,6 +92,11 @@ class SqliteFile:
                     connection.execute("ROLLBACK")
                 raise
         self.connections.check_files()  # before anything is acknowledged
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the file as it is now into a new one, in one step: writers do not disturb it."""
+        with translated(self.path), closing(sqlite3.connect(path)) as target:
+            self.connections.get().backup(target)
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
         del owner

@@ -11,12 +11,14 @@ import typer
 
 from bearinmind import codec
 from bearinmind.accounts.keys import PER_DAY_LIMIT, PER_MINUTE_LIMIT, NewKey
+from bearinmind.app import Mind
+from bearinmind.app.accounts import Erasure
 from bearinmind.errors import InvalidShare
 from bearinmind.protocols import AuditEntry, Step, TrafficKind, TrafficPoint, User
 from bearinmind.recall.pipeline import LARGEST_POOL
-from bearinmind.surfaces import times
+from bearinmind.surfaces import times, transfer
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, write_json
+from bearinmind.surfaces.cli.session import Session, version, write_json
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     ID,
@@ -26,10 +28,12 @@ from bearinmind.surfaces.cli.terminal import (
     day,
     grid,
     headed,
+    memory_count,
     minute,
     parts,
     styled,
 )
+from bearinmind.surfaces.lines import created
 from bearinmind.types import Access, Key, Right, Share
 
 if TYPE_CHECKING:
@@ -77,6 +81,53 @@ def enable(run: Session, name: _Name) -> None:
     with run.existing() as mind:
         user = mind.accounts.enable_user(name)
     run.say(user, f"{user.name} is enabled: the server accepts their keys again.")
+
+
+@user_app.command("erase")
+def erase(
+    run: Session,
+    name: _Name,
+    export: Annotated[
+        str | None,
+        typer.Option("--export", metavar="FILE", help="Export their memories there first."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+) -> None:
+    """Remove everything of a user for good: memories, shares, keys and all."""
+    with run.existing() as mind:
+        done = mind.accounts.plan_erasure(name)
+        question = f"Erase {name} for good{'' if export else ', without an --export'}?"
+        if not dry_run and run.agreed([_held_table(done)], question, yes=yes):
+            if export is not None:
+                _export_of(run, done.user, export)
+            done = mind.accounts.erase_user(name, memories=done.memories)
+            if done.traces_may_remain:
+                run.note_traces()
+    run.reply(done, lambda: _erasure_lines(done, dry_run=dry_run))
+
+
+def _export_of(run: Session, user: str, file: str) -> None:
+    settings = run.settings.model_copy(update={"user": user})
+    with Mind.build(settings, create=False, borrow=True) as theirs, created(file) as write:
+        done = transfer.export(theirs, write, version(), lambda _: None)
+    run.note(f"Exported {memory_count(done.memories)} to {file}")
+
+
+def _erasure_lines(value: Erasure, *, dry_run: bool) -> list[RenderableType]:
+    if dry_run:
+        return [_held_table(value), styled("This would be removed for good.", NOTICE)]
+    if not value.erased:
+        return [styled("Nothing was erased.")]
+    return [styled(f"Erased {value.user}; the audit names them {value.pseudonym}.")]
+
+
+def _held_table(value: Erasure) -> RenderableType:
+    table = grid("-", ">")
+    for what, count in value.held.items():
+        if count:
+            table.add_row(what, f"{count:,}")
+    return table
 
 
 key_app = typer.Typer(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,12 +30,10 @@ from bearinmind.surfaces.cli.terminal import (
     memory_count,
     outcome_line,
     safe,
-    show,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.surfaces.times import day_in_words
-from bearinmind.text.store_name import StoreFile
 from bearinmind.types import Memory, MemoryId, Outcome, Resolution, State, Stored, Trust, Whose
 
 if TYPE_CHECKING:
@@ -250,9 +247,10 @@ def purge(
         raise InvalidInput("say which memories: ids, or --all-deleted", hint="Give one of the two.")
     with run.existing() as mind:
         plan = mind.plan_purge(ids or _deleted(mind))
-        purged = not dry_run and bool(plan.memories) and _agreed(run, plan, yes=yes)
+        wanted = not dry_run and bool(plan.memories)
+        purged = wanted and run.agreed([_plan_table(plan)], "Remove them for good?", yes=yes)
         if purged and not mind.purge(plan):
-            run.note(_traces(run))
+            run.note_traces()
     run.reply(
         {"purged": purged, **codec.to_data(plan)},
         lambda: _purge_lines(plan, purged=purged, dry_run=dry_run),
@@ -334,17 +332,7 @@ def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
         rest = "; the text is overwritten in the file" if overwritten else ""
         run.note(f"{versions} of it encrypted too{rest}.")
         if not overwritten:
-            run.note(_traces(run))
-
-
-def _traces(run: Session) -> str:
-    """Where text that was removed may still be found, and until when."""
-    if isinstance(run.place, StoreFile):
-        return "another process reads the store: traces of the text may remain until it ends"
-    return (
-        "the text is removed from every answer; the server's files and its log may hold it until "
-        "they are overwritten, and so may copies of them"
-    )
+            run.note_traces()
 
 
 def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:
@@ -386,19 +374,6 @@ def _deleted(mind: Mind) -> list[MemoryId]:
     ):
         ids += [memory.id for memory in page]
     return ids
-
-
-def _agreed(run: Session, plan: PurgePlan, *, yes: bool) -> bool:
-    """Whether the person wants the plan carried out."""
-    if yes:
-        return True
-    if run.as_json or not sys.stdin.isatty():
-        raise InvalidInput(
-            "a purge cannot be undone, and no terminal is there to ask at",
-            hint="Add --yes to do it, or --dry-run to see what it would remove.",
-        )
-    show([_plan_table(plan)])
-    return typer.confirm("Remove them for good?", err=True)
 
 
 def _purge_lines(plan: PurgePlan, *, purged: bool, dry_run: bool) -> list[RenderableType]:

@@ -71,6 +71,7 @@ _NONE_YET = "none yet: `bearinmind work` begins, as does the next `bearinmind st
 _REMEDIES = {
     "file": f"Restore the file from a copy, or: {_MOVE_ON}",
     "work": "`bearinmind work --retry-dead` tries again, once the cause is gone.",
+    **dict.fromkeys(("meaning", "concepts"), "`bearinmind work --retry-dead` queues them again."),
     "journal": "Keep the store on a local disk whose file system allows shared memory.",
 }
 

@@ -75,6 +75,8 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row("doctor", "doctor.doctor", "Look for problems, and say what to do about them."),
         Row("config", "config.app", "Show every setting, or set one in the file."),
         Row("curate", "curate.app", "Find duplicates, contradictions and what is out of date."),
+        Row("backup", "backup.backup", "Back up the whole store, of every user, while it is used."),
+        Row("restore-store", "backup.restore_store", "Restore a backup into an empty place."),
         Row(
             "export", "move.export_memories", "Write every memory, version and link as JSON Lines."
         ),

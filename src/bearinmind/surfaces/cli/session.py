@@ -17,7 +17,7 @@ import typer
 from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.config import Configuration, Settings
-from bearinmind.errors import FileMissing, MemoryNotFound, MindError
+from bearinmind.errors import FileMissing, InvalidInput, MemoryNotFound, MindError
 from bearinmind.surfaces.cli import terminal
 from bearinmind.text.store_name import StoreFile, StoreName
 from bearinmind.work.status import COMPARE, EMBED, EXTRACT
@@ -181,6 +181,27 @@ class Session:
                 f"The key of your sensitive memories was made in {vault.made_key_at.path}. Keep a "
                 "copy of that file apart from the store: without it they cannot be read by anybody."
             )
+
+    def agreed(self, plan: Iterable[RenderableType], question: str, *, yes: bool) -> bool:
+        """Whether the person wants a plan carried out that cannot be undone."""
+        if yes:
+            return True
+        if self.as_json or not sys.stdin.isatty():
+            raise InvalidInput(
+                "this cannot be undone, and no terminal is there to ask at",
+                hint="Add --yes to do it, or --dry-run to see what it would remove.",
+            )
+        terminal.show(plan)
+        return typer.confirm(question, err=True)
+
+    def note_traces(self) -> None:
+        """Say where text that was removed may still be found, and until when."""
+        self.note(
+            "another process reads the store: traces of the text may remain until it ends"
+            if isinstance(self.place, StoreFile)
+            else "the text is removed from every answer; the server's files and its log may hold "
+            "it until they are overwritten, and so may copies of them"
+        )
 
     def note(self, text: str) -> None:
         """Say something beside the answer, on standard error."""

@@ -51,7 +51,7 @@ def work(
     ] = False,
     status: Status = False,
     retry_dead: Annotated[
-        bool, typer.Option("--retry-dead", help="Try again what was given up.")
+        bool, typer.Option("--retry-dead", help="Try again what was given up or is missing.")
     ] = False,
 ) -> None:
     """Embed, read for the graph and compare what waits for it."""

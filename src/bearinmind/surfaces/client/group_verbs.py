@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from bearinmind import errors
 from bearinmind.accounts.keys import OVERLAP, Bearer, NewKey
+from bearinmind.app.accounts import Erasure
 from bearinmind.app.requests import PROPOSALS
 from bearinmind.app.server import Bucket, Density, Report, Sizes, Traffic, WholeTraffic
 from bearinmind.curate.review import Review
@@ -96,6 +97,16 @@ class AccountVerbs(Group[Way]):
     def enable_user(self, name: str) -> Steps[User]:
         """Let a user in again."""
         return self._calls.answer("accounts.enable_user", name=check_user(name))
+
+    @verb
+    def plan_erasure(self, name: str) -> Steps[Erasure]:
+        """What erasing a user would remove for good; nothing is changed."""
+        return self._calls.answer("accounts.plan_erasure", name=check_user(name))
+
+    @verb
+    def erase_user(self, name: str, *, memories: int) -> Steps[Erasure]:
+        """Remove everything of a user for good, if they have as many memories as was agreed to."""
+        return self._calls.answer("accounts.erase_user", name=check_user(name), memories=memories)
 
     @verb
     def keys(self, user: str | None = None) -> Steps[Sequence[Key]]:

@@ -25,18 +25,18 @@ from bearinmind.config import Settings
 from bearinmind.surfaces.http import (
     auth,
     openapi,
+    provider_sign_in,
     responses,
     routes,
     sign_in,
     streams,
     telemetry,
 )
-from bearinmind.surfaces.http.auth import METADATA, Names, Service
+from bearinmind.surfaces.http.auth import MCP, METADATA, Names, Service
 from bearinmind.surfaces.http.middleware import Around, Envelope
 from bearinmind.surfaces.page import files
 from bearinmind.types import Access
 
-_MCP = "/mcp"
 #: A report is one file with its own script and styles. It runs as a page of nobody: it can ask this
 #: server nothing, and sees no cookie.
 _REPORT_POLICY = (
@@ -78,6 +78,7 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     routes.add(app, service)
     streams.add(app, service)
     sign_in.add(app, service)
+    provider_sign_in.add(app, service)
     _add_reports(app, service)
     _add_health(app, service)
     _add_metadata(app, settings)
@@ -187,7 +188,7 @@ def _add_metadata(app: FastAPI, settings: Settings) -> None:
     """Say how to get in, to clients that look for it before they try (RFC 9728)."""
 
     async def metadata(request: Request) -> Response:
-        base = auth.base_url(settings, request.url.scheme, request.headers.get("Host"))
+        base = auth.base_url(settings, request)
         resource = request.url.path.removeprefix(METADATA)
         found = Metadata(
             resource=base + resource,
@@ -202,7 +203,7 @@ def _add_metadata(app: FastAPI, settings: Settings) -> None:
         )
 
     says = "How to get in, for clients of OAuth 2.1 (RFC 9728)."
-    for resource in ("", _MCP):
+    for resource in ("", MCP):
         app.add_api_route(
             METADATA + resource,
             metadata,

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from bearinmind.accounts.authenticator import Authenticator, Caller
+from bearinmind.accounts.authenticator import Authenticator, Caller, bearer_text
+from bearinmind.accounts.people import People
 from bearinmind.accounts.sessions import Sessions, hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings
@@ -29,6 +30,7 @@ from bearinmind.surfaces.http.traffic import TrafficCounter
 from bearinmind.types import Access, UserId
 
 METADATA = "/.well-known/oauth-protected-resource"
+MCP = "/mcp"
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY = "*"
@@ -52,6 +54,7 @@ class Service:
     pool: Pool  #: for verbs
     streams: Pool  #: for imports and exports, which take as long as they take
     sessions: Sessions  #: of browsers
+    people: People  #: whom providers vouch for
     metrics: Metrics
     traffic: TrafficCounter
     may_be_open: bool
@@ -65,6 +68,7 @@ class Service:
             queue=settings.server_queue,
             seconds=settings.request_seconds,
         )
+        local = is_loopback(settings.server_host)
         streams = Pool("bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None)
         return cls(
             mind=mind,
@@ -73,10 +77,11 @@ class Service:
             pool=pool,
             streams=streams,
             sessions=mind.accounts.sessions(),
+            people=mind.accounts.people(),
             metrics=Metrics(pool, streams, mind.work.status),
             traffic=TrafficCounter(mind.server.count, mind.server.clock),
             may_be_open=settings.auth == "off"
-            or (settings.auth == "auto" and is_loopback(settings.server_host)),
+            or (settings.auth == "auto" and local and not settings.oauth_issuers),
         )
 
     @property
@@ -97,6 +102,11 @@ class Service:
             cookies.require_own_page(request, self.settings)
             with self.authenticator.guarding(hash_of(token), address):
                 return self.authenticator.of_session(self.sessions.find(token))
+        text = bearer_text(authorization)
+        if self.people.takes(text):
+            with self.authenticator.guarding(hash_of(text), address):
+                caller = self.people.by_token(text, _audiences(self.settings, request))
+            return self.authenticator.of_token(caller)
         return self.authenticator.identify(authorization, address=address)
 
     def admit(self, request: HTTPConnection, access: Access) -> Mind:
@@ -117,11 +127,9 @@ class Service:
 
     def problem(self, request: HTTPConnection, error: MindError) -> Response:
         """The answer that tells an error."""
-        headers = {}
-        if isinstance(error, NotAuthenticated):
-            base = base_url(self.settings, request.url.scheme, request.headers.get("Host"))
-            sent = "Authorization" in request.headers
-            headers = {"WWW-Authenticate": challenge(base, sent=sent)}
+        headers, needs = {}, error.needs if isinstance(error, NotAllowed) else None
+        if isinstance(error, NotAuthenticated) or (needs and self.people.providers):
+            headers = {"WWW-Authenticate": challenge(self.settings, request, needs)}
         return responses.problem(error, request.state.request_id, headers)
 
     def close(self) -> None:
@@ -156,8 +164,18 @@ def check_start(mind: Mind, settings: Settings) -> None:
             "this machine could read and change everything",
             hint="Set `auth` to auto or on, or listen on 127.0.0.1 alone.",
         )
+    if (
+        settings.oauth_issuers
+        and not settings.server_url
+        and (not local or _ANY in settings.server_hosts)
+    ):
+        raise InvalidSetting(
+            f"oauth_issuers is set, server_host = {settings.server_host!r}, and server_url is not: "
+            "a token for another server could be used here",
+            hint="Set `server_url` to the address at which others reach this server.",
+        )
     wants_keys = settings.auth == "on" or not local
-    if wants_keys and not mind.accounts.keys():
+    if wants_keys and not settings.oauth_issuers and not mind.accounts.keys():
         raise InvalidSetting(
             f"server_host = {settings.server_host!r} and auth = {settings.auth!r}: "
             "a key is wanted, and there is none yet",
@@ -168,17 +186,37 @@ def check_start(mind: Mind, settings: Settings) -> None:
 # ---- what clients are told ---------------------------------------------------------------------
 
 
-def base_url(settings: Settings, scheme: str, host: str | None) -> str:
+def base_url(settings: Settings, request: HTTPConnection) -> str:
     """Where the client reaches the server."""
     if settings.server_url:
         return settings.server_url.rstrip("/")
-    return f"{scheme}://{host or f'{settings.server_host}:{settings.server_port}'}"
+    host = request.headers.get("Host") or f"{settings.server_host}:{settings.server_port}"
+    return f"{request.url.scheme}://{host}"
 
 
-def challenge(base: str, *, sent: bool) -> str:
-    """The WWW-Authenticate header of an answer to somebody without a good key."""
-    error = 'error="invalid_token", ' if sent else ""
-    return f'Bearer realm="bearinmind", {error}resource_metadata="{base}{METADATA}"'
+def challenge(settings: Settings, request: HTTPConnection, needs: str | None) -> str:
+    """The WWW-Authenticate header of an answer to somebody without a good key (RFC 6750, 9728).
+
+    `needs` is the scope that is missing, if it is only that.
+    """
+    if needs:
+        error = f'error="insufficient_scope", scope="{needs}", '
+    else:
+        error = 'error="invalid_token", ' if "Authorization" in request.headers else ""
+    url = base_url(settings, request) + METADATA + (MCP if request.url.path == MCP else "")
+    return f'Bearer realm="bearinmind", {error}resource_metadata="{url}"'
+
+
+def _audiences(settings: Settings, request: HTTPConnection) -> list[str]:
+    """For whom a token must be made to be taken here: this server, or its MCP (RFC 8707).
+
+    Without a `server_url` the server is asked under a name of this machine, at its own port.
+    """
+    base = base_url(settings, request)
+    port = (request.scope.get("server") or (None, None))[1]
+    if not settings.server_url and _place_of(base) != _place_of(f"//{_host_of(base)}:{port}"):
+        return []
+    return [base, f"{base}/", f"{base}{MCP}"]
 
 
 # ---- under which name it is asked for ----------------------------------------------------------

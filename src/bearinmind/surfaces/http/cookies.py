@@ -7,6 +7,7 @@ this server. Another port of this machine is another origin.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ HEADER: Final = "X-Bear-In-Mind"
 PAGE: Final = "page"  #: what our page sends in that header
 
 _SECURE: Final = "__Host-bearinmind"  # browsers take a cookie of such a name only over https
+_ATTEMPT_SECONDS: Final = 600  # long enough to type a password and a second factor
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})  # what they answer, no other page can read
 _OWN_SITES: Final = frozenset({"same-origin", "none"})  # none: somebody typed the address
 
@@ -31,18 +33,35 @@ def token_of(request: HTTPConnection) -> str | None:
     return request.cookies.get(_SECURE) or request.cookies.get(_plain_name(request))
 
 
-def set_cookie(response: Response, request: HTTPConnection, token: str, ends: datetime) -> None:
+def set_cookie(
+    response: Response, request: HTTPConnection, settings: Settings, token: str, ends: datetime
+) -> None:
     """Have the browser that asked keep a token where no script can read it."""
-    secure = request.headers.get("Origin", "").startswith("https:")
+    secure = _is_secure(request, settings)
+    name = _SECURE if secure else _plain_name(request)
     response.set_cookie(
-        _SECURE if secure else _plain_name(request),
-        token,
-        expires=ends,
-        path="/",
-        secure=secure,
-        httponly=True,
-        samesite="strict",
+        name, token, expires=ends, path="/", secure=secure, httponly=True, samesite="strict"
     )
+
+
+def set_attempt(
+    response: Response, request: HTTPConnection, settings: Settings, attempt: Sequence[str] = ()
+) -> None:
+    """Have the browser keep what it began at a provider, or forget it.
+
+    A strict cookie would be kept back when the provider sends the browser here.
+    """
+    secure = _is_secure(request, settings)
+    name, life = _attempt_name(request, secure=secure), _ATTEMPT_SECONDS if attempt else 0
+    response.set_cookie(
+        name, ".".join(attempt), life, path="/", secure=secure, httponly=True, samesite="lax"
+    )
+
+
+def attempt_of(request: HTTPConnection, settings: Settings) -> list[str]:
+    """What a browser keeps of a sign-in that it began."""
+    name = _attempt_name(request, secure=_is_secure(request, settings))
+    return request.cookies.get(name, "").split(".")
 
 
 def clear_cookies(response: Response, request: HTTPConnection) -> None:
@@ -71,6 +90,16 @@ def require_own_page(request: HTTPConnection, settings: Settings) -> None:
     origin = request.headers.get("Origin", "")
     if origin.casefold() not in {each.casefold() for each in own}:
         raise _foreign(request)
+
+
+def _is_secure(request: HTTPConnection, settings: Settings) -> bool:
+    """Whether browsers reach the server over https; a proxy does not tell."""
+    address = request.headers.get("Origin") or settings.server_url or ""
+    return address.startswith("https:")
+
+
+def _attempt_name(request: HTTPConnection, *, secure: bool) -> str:
+    return f"{_SECURE if secure else _plain_name(request)}-attempt"
 
 
 def _foreign(request: HTTPConnection) -> NotAllowed:

@@ -36,7 +36,7 @@ class SignedIn:
 
     user: UserId
     access: Access
-    via: Literal["session", "key", "open"]
+    via: Literal["session", "key", "token", "open"]
     key: str | None  #: the id of the key
     expires_at: datetime | None  #: of the session
 
@@ -75,11 +75,11 @@ def _caller(service: Service, request: Request) -> Caller:
 
 
 def _signed_in(service: Service, caller: Caller) -> SignedIn:
-    via: Literal["session", "key"] = "session" if caller.session_ends_at else "key"
+    via: Literal["session", "key", "token"] = "key" if caller.key_id else "token"
     return SignedIn(
         user=caller.user,
         access=caller.access,
-        via="open" if service.is_open else via,
+        via="open" if service.is_open else "session" if caller.session_ends_at else via,
         key=caller.key_id,
         expires_at=caller.session_ends_at,
     )
@@ -96,13 +96,13 @@ def _sign_in(service: Service, request: Request, content: bytes) -> Response:
         service.sessions.end(before)
     noun = codec.to_json(_signed_in(service, caller))
     response = responses.json_answer(noun, HTTPStatus.CREATED)
-    cookies.set_cookie(response, request, opened.token, opened.session.expires_at)
+    cookies.set_cookie(response, request, service.settings, opened.token, opened.session.expires_at)
     return response
 
 
 def _opened(service: Service, request: Request, content: bytes) -> NewSession:
     if "Authorization" in request.headers:
-        return service.sessions.open_by_key(service.identify(request))
+        return service.sessions.open_for(service.identify(request), "by a key")
     link = _link_in(request, content)
     address = request.client.host if request.client else None
     with service.authenticator.guarding(hash_of(link), address):

@@ -22,14 +22,13 @@ from starlette.types import Message, Receive, Scope, Send
 
 from bearinmind.accounts.authenticator import Caller
 from bearinmind.errors import MindError, NotAuthenticated
+from bearinmind.surfaces.http.auth import MCP as PATH
 from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.limits import body_of
 from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Context
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.verb import Verb
-
-PATH = "/mcp"
 
 _SESSIONS = 2_000  # at once; each takes 40 kB
 _SESSIONS_OF_A_USER = 100  # at once

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from bearinmind.accounts.keys import NewKey
 from bearinmind.app import Mind
+from bearinmind.app.accounts import Erasure
 from bearinmind.app.server import Bucket, Density, Report, Sizes, Traffic, WholeTraffic
 from bearinmind.errors import VersionConflict
 from bearinmind.protocols import AgentSession, DeadJob, Step
@@ -43,6 +44,12 @@ class PurgeRequest(PurgePlanRequest):
 
     versions: Number
     links: Number
+
+
+class EraseRequest(r.UserRequest):
+    """A user, and how many memories the plan said they have: it is refused if that has changed."""
+
+    memories: Number
 
 
 class DensityRequest(Request):
@@ -256,6 +263,24 @@ SERVER_VERBS: tuple[Verb, ...] = (
         gives=WholeTraffic,
         path="/traffic/all",
         command="traffic --everybody",
+    ),
+    _admin(
+        name="accounts.plan_erasure",
+        says="What erasing a user would remove for good.",
+        takes=r.UserRequest,
+        gives=Erasure,
+        path="/users/{name}/erasure",
+        command="user erase --dry-run",
+    ),
+    _admin(
+        name="accounts.erase_user",
+        says="Remove everything of a user for good, as planned; this cannot be undone.",
+        takes=EraseRequest,
+        gives=Erasure,
+        method="POST",
+        path="/users/{name}/erasure",
+        command="user erase",
+        example={"memories": 12},
     ),
     _admin(
         name="server.shares",

@@ -11,6 +11,10 @@ ON CONFLICT DO NOTHING;
 -- users: everybody
 SELECT name, created_at, disabled_at FROM users ORDER BY name;
 
+-- user_to_let_in: a user who is not disabled
+SELECT name, created_at, disabled_at FROM users
+WHERE name = :name AND disabled_at = 9223372036854775807;
+
 -- set_disabled: from when on a user is not let in
 UPDATE users SET disabled_at = :disabled_at WHERE name = :name;
 
@@ -42,6 +46,28 @@ WHERE uses.writes < :most::integer;
 
 -- uses_of_day: how many writes were made with each key on a day
 SELECT key_id, writes FROM uses WHERE day = :day;
+
+-- fragment full_at
+CASE
+    -- A clock was set back by more than a minute.
+    WHEN allowances.full_at > :now::bigint + 2 * :span::bigint THEN :now::bigint
+    ELSE greatest(allowances.full_at, :now::bigint)
+END
+
+-- take_allowance: take up to so many of the actions that a client may do now; none: no row
+INSERT INTO allowances (client, full_at, granted)
+VALUES (:client, :now::bigint + :count::bigint * :interval::bigint, :count::bigint)
+ON CONFLICT (client) DO UPDATE SET
+    granted = least(:count::bigint, (:now::bigint + :span::bigint - (/*full_at*/)) / :interval::bigint),
+    full_at = (/*full_at*/) + least(:count::bigint, (:now::bigint + :span::bigint - (/*full_at*/)) / :interval::bigint) * :interval::bigint
+WHERE (/*full_at*/) + :interval::bigint <= :now::bigint + :span::bigint
+RETURNING granted;
+
+-- allowance_wait: by how much what a client did exceeds what a minute allows; below 0 if it does not
+SELECT (/*full_at*/) - :now::bigint - :span::bigint FROM allowances WHERE client = :client;
+
+-- forget_allowances: forget those who may
+DELETE FROM allowances WHERE full_at <= :now;
 
 -- fragment session
 s.hash, s.user_name, s.access, s.key_id, s.is_link, s.created_at, s.expires_at

@@ -37,14 +37,16 @@ WHERE m.owner = :owner AND m.id = :id AND m.version < :version AND (
 )
 ORDER BY m.version DESC LIMIT 1;
 
--- readings_to_keep: those of these jobs that are still to be done, with their versions
-WITH taken AS MATERIALIZED (/*taken*/)
+-- readings_to_keep: those of these jobs of an owner that are still to be done, with their versions
+WITH taken AS MATERIALIZED (
+    SELECT w.number, w.target, w.row FROM work AS w
+    WHERE w.owner = :owner AND w.number = ANY(:numbers::bigint []) AND w.kind = 'extract'
+)
 SELECT w.number, w.target, x.number, m.row, m.owner, m.updated_at, m.replaced_at
 FROM taken AS w
-JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
+JOIN memories AS m ON m.row = w.row
 JOIN extractors AS x ON x.key = w.target
-WHERE w.kind = 'extract' AND m.deleted_at IS NULL AND NOT m.sensitive
-ORDER BY w.number;
+WHERE m.owner = :owner AND m.deleted_at IS NULL AND NOT m.sensitive;
 
 -- keep_reading: note which extractor read a version
 INSERT INTO readings (owner, row, extractor) VALUES (:owner, :row, :extractor)
@@ -54,9 +56,24 @@ ON CONFLICT (owner, row) DO UPDATE SET extractor = excluded.extractor;
 DELETE FROM work
 WHERE owner = :owner AND number = :job AND kind = 'extract' AND target = :target;
 
+-- fragment telling
+CASE WHEN given.kind = 'topic' THEN 0 WHEN given.kind = 'name' THEN 1 ELSE 2 END
+
 -- keep_concept: make a concept known; a more telling kind replaces one that says little
 INSERT INTO concepts AS c (owner, number, name, label, kind)
 VALUES (:owner, :number, :name, :label, :kind)
+ON CONFLICT (owner, name) DO UPDATE SET kind = excluded.kind
+WHERE CASE WHEN excluded.kind = 'topic' THEN 0 WHEN excluded.kind = 'name' THEN 1 ELSE 2 END
+> CASE WHEN c.kind = 'topic' THEN 0 WHEN c.kind = 'name' THEN 1 ELSE 2 END;
+
+-- keep_concept_many: the same of many concepts; of one that is named twice the first label stays
+INSERT INTO concepts AS c (owner, number, name, label, kind)
+SELECT :owner, min(given.number), given.name,
+(array_agg(given.label ORDER BY given.place)) [1],
+(array_agg(given.kind ORDER BY /*telling*/ DESC, given.place)) [1]
+FROM unnest(:each_number::bigint [], :each_name::text [], :each_label::text [], :each_kind::text [])
+    WITH ORDINALITY AS given (number, name, label, kind, place)
+GROUP BY given.name
 ON CONFLICT (owner, name) DO UPDATE SET kind = excluded.kind
 WHERE CASE WHEN excluded.kind = 'topic' THEN 0 WHEN excluded.kind = 'name' THEN 1 ELSE 2 END
 > CASE WHEN c.kind = 'topic' THEN 0 WHEN c.kind = 'name' THEN 1 ELSE 2 END;
@@ -105,6 +122,38 @@ WITH before AS MATERIALIZED (/*mentioned_so_far*/), kept AS (
     FROM kept LEFT JOIN before ON TRUE
 )
 /*count_mentions*/;
+
+-- fragment mentioned_by_many
+SELECT concept, row, roles FROM mentions WHERE owner = :owner AND row = ANY(:each_row::bigint [])
+
+-- fragment many_mentions
+INSERT INTO mentions AS n (owner, concept, row, roles)
+SELECT :owner, given.concept, given.row, given.roles
+FROM unnest(:each_concept::bigint [], :each_row::bigint [], :each_roles::smallint [])
+    AS given (concept, row, roles)
+
+-- fragment counted_many
+SELECT kept.concept, kept.row, CASE WHEN before.roles IS NULL THEN 1 ELSE 0 END AS memories,
+(kept.roles & 1) - (coalesce(before.roles, 0) & 1) AS subjects
+FROM kept LEFT JOIN before ON before.concept = kept.concept AND before.row = kept.row
+
+-- set_mention_many: the same of many mentions; a row for each that is changed
+WITH before AS MATERIALIZED (/*mentioned_by_many*/), kept AS (
+    /*many_mentions*/
+    ON CONFLICT (owner, concept, row) DO UPDATE SET roles = excluded.roles | n.given
+    WHERE n.roles <> (excluded.roles | n.given)
+    RETURNING concept, row, roles
+), counted AS (/*counted_many*/), noted AS (/*count_mentions*/)
+SELECT row FROM kept;
+
+-- add_mention_many: the same of many mentions; a row for each that is new
+WITH before AS MATERIALIZED (/*mentioned_by_many*/), kept AS (
+    /*many_mentions*/
+    ON CONFLICT (owner, concept, row) DO UPDATE SET roles = n.roles | excluded.roles
+    WHERE (n.roles | excluded.roles) <> n.roles
+    RETURNING concept, row, roles
+), counted AS (/*counted_many*/), noted AS (/*count_mentions*/)
+SELECT row FROM kept;
 
 -- give_mention: what a version mentions was given by somebody
 UPDATE mentions SET given = given | :roles
@@ -489,6 +538,9 @@ CROSS JOIN (
     SELECT count(*) AS versions FROM queued AS w JOIN memories AS m ON m.row = w.row
     WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807
 ) AS waiting;
+
+-- has_concepts: a row if a scope has a concept
+SELECT 1 FROM concepts WHERE owner = :owner LIMIT 1;
 
 -- count_unread: present versions that no extractor has read and that no job is there for
 WITH queued AS MATERIALIZED (SELECT owner, row, target FROM work WHERE kind = 'extract')

@@ -38,17 +38,24 @@ EXISTS (
     AND /*may_replace*/
 )
 
--- fragment shared
--- The memory itself, or one of its tags; of the past nothing is shared.
-(EXISTS (
-    SELECT 1 FROM shares AS s
-    WHERE s.owner = :owner AND s.reader = :reader AND s.memory = m.id
+-- fragment shared_ids
+-- What is shared is on one machine, and asked for by itself: Citus hands the answer over.
+ARRAY(
+    SELECT s.memory FROM shares AS s
+    WHERE s.owner = :owner AND s.reader = :reader AND s.memory IS NOT NULL
     AND s.ended_at = 9223372036854775807
-) OR m.tags && ARRAY(
+)
+
+-- fragment shared_tags
+ARRAY(
     SELECT s.tag FROM shares AS s
     WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
     AND s.ended_at = 9223372036854775807
-))
+)
+
+-- fragment shared
+-- The memory itself, or one of its tags; of the past nothing is shared.
+(m.id = ANY(/*shared_ids*/) OR m.tags && /*shared_tags*/)
 AND m.replaced_at = 9223372036854775807 AND :moment = 9223372036854775806
 AND NOT m.sensitive AND NOT /*superseded*/
 
@@ -64,23 +71,14 @@ memories AS m
 -- fragment all_held@shared
 -- What is shared is looked up, and all the rest passed over only where a tag is shared.
 (
-    SELECT m.row FROM shares AS s CROSS JOIN LATERAL (
+    SELECT m.row FROM unnest(/*shared_ids*/) AS s (memory) CROSS JOIN LATERAL (
         SELECT m.row FROM memories AS m
         WHERE m.owner = :owner AND m.id = s.memory AND m.replaced_at = 9223372036854775807 OFFSET 0
     ) AS m
-    WHERE s.owner = :owner AND s.reader = :reader AND s.memory IS NOT NULL
-    AND s.ended_at = 9223372036854775807
     UNION
     SELECT m.row FROM memories AS m
-    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807 AND EXISTS (
-        SELECT 1 FROM shares AS s
-        WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
-        AND s.ended_at = 9223372036854775807
-    ) AND m.tags && ARRAY(
-        SELECT s.tag FROM shares AS s
-        WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
-        AND s.ended_at = 9223372036854775807
-    )
+    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807
+    AND cardinality(/*shared_tags*/) > 0 AND m.tags && /*shared_tags*/
 ) AS candidate CROSS JOIN LATERAL (
     SELECT m.* FROM memories AS m WHERE m.owner = :owner AND m.row = candidate.row OFFSET 0
 ) AS m
@@ -179,14 +177,8 @@ WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
 -- stored_ids: those of these ids under which something is stored
 SELECT DISTINCT m.id FROM memories AS m WHERE m.owner = :owner AND m.id = ANY(:ids::text []);
 
--- known: the live memory with this content, other than a given one
-SELECT /*columns*/ FROM (
-    -- With OFFSET: or the planner reads memories in the order of time until one has the hash.
-    SELECT * FROM memories AS m
-    WHERE m.owner = :owner AND m.content_hash = :content_hash
-    AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
-) AS m
-WHERE m.id <> :id AND NOT EXISTS (
+-- fragment holds_now
+NOT EXISTS (
     SELECT 1 FROM links AS l
     JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
     WHERE l.owner = :owner AND l.target = m.id AND l.kind = 'supersedes'
@@ -194,7 +186,30 @@ WHERE m.id <> :id AND NOT EXISTS (
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
     AND /*may_replace*/
 )
+
+-- known: the live memory with this content, other than a given one
+SELECT /*columns*/ FROM (
+    -- With OFFSET: or the planner reads memories in the order of time until one has the hash.
+    SELECT * FROM memories AS m
+    WHERE m.owner = :owner AND m.content_hash = :content_hash
+    AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
+) AS m
+WHERE m.id <> :id AND /*holds_now*/
 ORDER BY m.created_at, m.id LIMIT 1;
+
+-- known_many: the same for many contents, each behind its place among them
+SELECT asked.place, m.*
+FROM unnest(:each_id::text [], :each_content_hash::bytea [])
+    WITH ORDINALITY AS asked (id, content_hash, place)
+CROSS JOIN LATERAL (
+    SELECT /*columns*/ FROM (
+        SELECT * FROM memories AS m
+        WHERE m.owner = :owner AND m.content_hash = asked.content_hash
+        AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
+    ) AS m
+    WHERE m.id <> asked.id AND /*holds_now*/
+    ORDER BY m.created_at, m.id LIMIT 1
+) AS m;
 
 -- get_many: the versions of these memories that were present at a moment
 SELECT m.* FROM unnest(:ids::text []) AS wanted (id) CROSS JOIN LATERAL (
@@ -412,19 +427,19 @@ WITH queued AS MATERIALIZED (
 SELECT count(*) FROM queued AS w JOIN memories AS m ON m.row = w.row
 WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807;
 
--- spaces: every space, the active one first
-WITH held AS MATERIALIZED (SELECT space, sum(vectors)::bigint AS vectors FROM embedded GROUP BY space),
-queued AS MATERIALIZED (
+-- spaces: every space, the active one first; nothing here is on another machine
+WITH queued AS MATERIALIZED (
     SELECT target, count(*) FILTER (WHERE state <> 'dead') AS waiting,
     count(*) FILTER (WHERE state = 'dead') AS dead
     FROM work WHERE kind = 'embed' GROUP BY target
 )
-SELECT s.description, s.state,
-coalesce(held.vectors, 0), coalesce(queued.waiting, 0), coalesce(queued.dead, 0)
-FROM spaces AS s
-LEFT JOIN held ON held.space = s.number
-LEFT JOIN queued ON queued.target = s.key
+SELECT s.key, s.description, s.state, coalesce(queued.waiting, 0), coalesce(queued.dead, 0)
+FROM spaces AS s LEFT JOIN queued ON queued.target = s.key
 ORDER BY s.state, s.number;
+
+-- vectors_by_space: how many vectors each space has
+SELECT s.key, sum(e.vectors)::bigint FROM embedded AS e JOIN spaces AS s ON s.number = e.space
+GROUP BY s.key;
 
 -- spaces_in_use: the spaces that memories are embedded into
 SELECT number, key, description::jsonb ->> 'text', (state <> 'active')::int
@@ -439,11 +454,29 @@ INSERT INTO spaces (key, description, state) VALUES (:key, :description, :state)
 -- set_space_state: say what a space is for from now on
 UPDATE spaces SET state = :state WHERE key = :key;
 
+-- queued_rows: the versions that the next jobs of a kind are about
+SELECT row FROM work
+WHERE owner = :owner AND kind = :kind AND (:target = '' OR target = :target) AND state <> 'dead'
+LIMIT :jobs;
+
+-- count_present: how many of these versions are the present ones
+SELECT count(*) FROM memories
+WHERE owner = :owner AND row = ANY(:rows::bigint []) AND replaced_at = 9223372036854775807;
+
 -- queue_all: a job for every version that belongs into a space and has no vector there
 INSERT INTO work (owner, kind, target, row, turn)
 SELECT m.owner, 'embed', :key, m.row,
 CASE WHEN m.replaced_at < 9223372036854775807 THEN 2 ELSE :turn END
 FROM memories AS m WHERE m.deleted_at IS NULL AND NOT m.sensitive AND NOT EXISTS (
+    SELECT 1 FROM vectors AS v WHERE v.owner = m.owner AND v.space = :space AND v.row = m.row
+)
+ORDER BY m.updated_at, m.row ON CONFLICT DO NOTHING;
+
+-- queue_comparisons: a job for every present version that a space lacks: it was not compared yet
+INSERT INTO work (owner, kind, target, row, turn)
+SELECT m.owner, 'compare', '', m.row, 0 FROM memories AS m
+WHERE m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND NOT m.sensitive
+AND NOT EXISTS (
     SELECT 1 FROM vectors AS v WHERE v.owner = m.owner AND v.space = :space AND v.row = m.row
 )
 ORDER BY m.updated_at, m.row ON CONFLICT DO NOTHING;
@@ -523,6 +556,20 @@ WITH job AS MATERIALIZED (
 )
 /*count_vectors*/;
 
+-- keep_vector_many: the same of many jobs; a row for each that is new
+WITH job AS MATERIALIZED (
+    SELECT w.row, given.vector
+    FROM unnest(:each_number::bigint [], :each_vector::text []) AS given (number, vector)
+    JOIN work AS w ON w.owner = :owner AND w.number = given.number
+    WHERE w.kind = 'embed' AND w.target = :key
+), kept AS (
+    INSERT INTO vectors (owner, space, row, vector)
+    SELECT m.owner, :space, m.row, job.vector::halfvec FROM job
+    JOIN memories AS m ON m.owner = :owner AND m.row = job.row
+    ON CONFLICT DO NOTHING RETURNING owner, space, row
+), counted AS (/*count_vectors*/)
+SELECT row FROM kept;
+
 -- finish_job: remove a job that is done
 DELETE FROM work WHERE owner = :owner AND number = :number AND kind = 'embed' AND target = :key;
 
@@ -549,18 +596,28 @@ WITH taken AS (
 )
 UPDATE work AS w SET state = 'claimed', due = :until, attempts = w.attempts + 1
 FROM taken WHERE w.owner = taken.owner AND w.number = taken.number
-RETURNING w.owner, w.number;
-
--- fragment taken
-SELECT w.owner, w.number, w.kind, w.target, w.row, w.turn, w.attempts
-FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
-JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
+RETURNING w.owner, w.number, w.kind, w.target, w.attempts - 1, w.turn, w.row;
 
 -- jobs: these jobs with their versions, in the order of their turn
-WITH taken AS MATERIALIZED (/*taken*/)
+WITH taken AS MATERIALIZED (
+    SELECT w.owner, w.number, w.kind, w.target, w.row, w.turn, w.attempts
+    FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
+    JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
+)
 SELECT w.number, w.kind, w.target, w.attempts - 1, /*columns*/
 FROM taken AS w JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
 ORDER BY w.turn, w.number;
+
+-- versions_in: the versions in these rows of an owner
+SELECT m.row, /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.row = ANY(:rows::bigint []);
+
+-- postpone: put claimed jobs back, untried; they are due when the claim would have run out
+UPDATE work SET state = 'waiting', attempts = attempts - 1
+WHERE owner = :owner AND number = ANY(:numbers::bigint []) AND state = 'claimed';
+
+-- insert_lost_job: a job for one version, unless it is there
+INSERT INTO work (owner, kind, target, row, turn) VALUES (:owner, :kind, :target, :row, :turn)
+ON CONFLICT DO NOTHING;
 
 -- give_back: put a job back, or give it up, if this claim took it; untried when there is no error
 UPDATE work SET state = :state, due = :due,
@@ -592,9 +649,11 @@ AND replaced_at = 9223372036854775807 AND deleted_at IS NULL
 GROUP BY session ORDER BY 5 DESC, session LIMIT :limit;
 
 -- dead_jobs: the jobs that were given up, the youngest first
-SELECT w.kind, w.target, m.owner, m.id, w.attempts, w.error FROM work AS w
-JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
-WHERE w.state = 'dead' ORDER BY w.number DESC LIMIT :limit;
+WITH dead AS MATERIALIZED (
+    SELECT * FROM work WHERE state = 'dead' ORDER BY number DESC LIMIT :limit
+)
+SELECT w.kind, w.target, m.owner, m.id, w.attempts, w.error FROM dead AS w
+JOIN memories AS m ON m.owner = w.owner AND m.row = w.row ORDER BY w.number DESC;
 
 -- next_due: when the next job, perhaps only of these kinds, can be claimed
 SELECT min(first) FROM (

@@ -53,13 +53,13 @@ SELECT m.id FROM /*all_held*/
 WHERE /*admitted*/ AND m.id >= :prefix AND m.id < :end ORDER BY m.id LIMIT :limit;
 
 -- fragment writable
-(EXISTS (
-    SELECT 1 FROM shares AS s
-    WHERE s.owner = :owner AND s.reader = :reader AND s.memory = m.id
+(m.id = ANY(ARRAY(
+    SELECT s.memory FROM shares AS s
+    WHERE s.owner = :owner AND s.reader = :reader AND s.memory IS NOT NULL
     AND s.ended_at = 9223372036854775807 AND s.can_write
-) OR EXISTS (
-    SELECT 1 FROM shares AS s
-    WHERE s.owner = :owner AND s.reader = :reader AND s.tag = ANY(m.tags)
+)) OR m.tags && ARRAY(
+    SELECT s.tag FROM shares AS s
+    WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
     AND s.ended_at = 9223372036854775807 AND s.can_write
 ))
 

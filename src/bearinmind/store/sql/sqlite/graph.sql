@@ -33,13 +33,13 @@ WHERE m.owner = :owner AND m.id = :id AND m.version < :version AND (
 )
 ORDER BY m.version DESC LIMIT 1;
 
--- readings_to_keep: those of these jobs that are still to be done, with their versions
+-- readings_to_keep: those of these jobs of an owner that are still to be done, with their versions
 SELECT w.number, w.target, x.number, m.row, m.owner, m.updated_at, m.replaced_at
 FROM json_each(:numbers) AS wanted
 CROSS JOIN work AS w ON w.number = wanted.value
 CROSS JOIN memories AS m ON m.row = w.row
 CROSS JOIN extractors AS x ON x.key = w.target
-WHERE w.kind = 'extract' AND m.deleted_at IS NULL AND NOT m.sensitive;
+WHERE w.kind = 'extract' AND m.owner = :owner AND m.deleted_at IS NULL AND NOT m.sensitive;
 
 -- keep_reading: note which extractor read a version
 INSERT INTO readings (row, extractor) VALUES (:row, :extractor)

@@ -377,10 +377,13 @@ SELECT count(*) FROM (
 WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807;
 
 -- spaces: every space, the active one first
-SELECT s.description, s.state, s.embedded,
+SELECT s.key, s.description, s.state,
 (SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state <> 'dead'),
 (SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state = 'dead')
 FROM spaces AS s ORDER BY s.state, s.number;
+
+-- vectors_by_space: how many vectors each space has
+SELECT key, embedded FROM spaces;
 
 -- spaces_in_use: the spaces that memories are embedded into
 SELECT number, key, json_extract(description, '$.text'), state <> 'active'

@@ -431,6 +431,13 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_end ON sessions (expires_at);
 
+-- From when on a client may again do all that a minute allows; counted for all servers together.
+CREATE TABLE allowances (
+    client TEXT PRIMARY KEY, -- a key, a user or the address of somebody without a good key
+    full_at INTEGER NOT NULL,
+    granted INTEGER NOT NULL -- the last portion that a server took
+) STRICT, WITHOUT ROWID;
+
 -- How often a user did something on a server, in every minute and in every hour.
 CREATE TABLE traffic (
     owner TEXT NOT NULL, -- empty for who was not let in

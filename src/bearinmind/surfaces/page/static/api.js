@@ -226,5 +226,6 @@ export const unmerge = (alias) => post("/graph/merges/end", { alias });
 
 export const session = (signal) => get("/session", {}, signal);
 export const signOut = () => change("DELETE", "/session");
+export const provider = () => get("/session/provider");
 /** Whether the server answers again. */
 export const isAlive = () => fetch("/healthz", { cache: "no-store" }).then(({ ok }) => ok, () => false);

@@ -1,5 +1,5 @@
-// Getting in: by a link that works once, or by a key. Both become a session, which is a cookie that no
-// script can read; neither stays in the page, its address or its storage.
+// Getting in: by a provider, by a link that works once, or by a key. All become a session, which is a cookie that no
+// script can read; none of them stays in the page, its address or its storage.
 
 import * as api from "../api.js";
 import { html, useEffect, useState } from "../parts/lib.js";
@@ -51,6 +51,14 @@ const KeyForm = ({ onProblem }) => {
     </form>`;
 };
 
+/** The way to the provider at which people sign in, if the server has one. */
+const ProviderLink = ({ provider }) => html`
+  <section class="panel stack" aria-label="By your provider">
+    <p><a class="button" href="/signin">Sign in with <${Foreign} text=${provider} /></a></p>
+    <p class="faint">You go there and come back; this page never sees your password.
+      <a href="/signin/end">Sign out there</a> when others use this browser.</p>
+  </section>`;
+
 /** Who is signed in, and the way out. */
 const SignedIn = ({ who }) => {
   const leave = async () => {
@@ -81,8 +89,10 @@ const SignedIn = ({ who }) => {
 export const View = ({ fields }) => {
   const [link] = useState(fields.get("link"));
   const [state, setState] = useState({ busy: Boolean(link), problem: null, byLink: Boolean(link) });
+  const [provider, setProvider] = useState(null);
   const refuse = (byLink) => (problem) => setState({ busy: false, problem, byLink });
   useEffect(() => {
+    api.provider().then((known) => setProvider(known.provider), () => {});
     if (!link) return;
     replace("#/signin"); // the token leaves the address and the history before it is used
     open({ link }).then(() => replace("#/"), refuse(true)).finally(() => {
@@ -99,6 +109,7 @@ export const View = ({ fields }) => {
       ${who
         ? html`<${SignedIn} who=${who} />`
         : html`<p>These memories are private. Open the link that <code>bearinmind serve</code> printed, or give a key.</p>
+          ${provider && html`<${ProviderLink} provider=${provider} />`}
           <${KeyForm} onProblem=${refuse(false)} />`}
     </div>`;
 };
