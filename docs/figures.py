@@ -28,12 +28,12 @@ def _results(name: str) -> Row:
     return results
 
 
-def _sets(rows: list[Row]) -> dict[str, list[Row]]:
+def _by_set(rows: list[Row]) -> dict[str, list[Row]]:
     """The rows of each set, in the order of the file."""
-    by_set: dict[str, list[Row]] = {}
+    found: dict[str, list[Row]] = {}
     for row in rows:
-        by_set.setdefault(row["condition"]["data"], []).append(row)
-    return by_set
+        found.setdefault(row["condition"]["data"], []).append(row)
+    return found
 
 
 def _share(value: float) -> str:
@@ -67,8 +67,16 @@ def _label(row: Row) -> str:
     return str(row["condition"]["name"].partition(": ")[2])
 
 
-def _of(rows: list[Row], label: str) -> Row:
+def _row_named(rows: list[Row], label: str) -> Row:
     return next(row for row in rows if _label(row) == label)
+
+
+def with_and_without() -> list[tuple[str, Row, Row]]:
+    """By set: the product without the graph, compared with the product, and the product."""
+    return [
+        (name, _row_named(rows, "without the graph"), _row_named(rows, PRODUCT))
+        for name, rows in _by_set(_read("quality")).items()
+    ]
 
 
 def summary() -> None:
@@ -76,8 +84,8 @@ def summary() -> None:
     others = ("words alone", "meaning alone", "words and meaning by rrf")
     print("| set | queries | Bear in Mind | words alone | meaning alone | both by RRF |")
     print("|---|---:|---:|---:|---:|---:|")
-    for name, rows in _sets(_read("quality")).items():
-        figures = [_of(rows, label)["result"]["overall"] for label in (PRODUCT, *others)]
+    for name, rows in _by_set(_read("quality")).items():
+        figures = [_row_named(rows, label)["result"]["overall"] for label in (PRODUCT, *others)]
         best = max(_share(figure[HEADLINE]) for figure in figures)
         shares = [_share(figure[HEADLINE]) for figure in figures]
         cells = [f"**{share}**" if share == best else share for share in shares]
@@ -98,8 +106,8 @@ def headlines() -> None:
         "| words alone | meaning alone | both by RRF | earlier lexical path |"
     )
     print("|---|---:|---|---:|---:|---|---|---|---|---|")
-    for name, rows in _sets(_read("quality")).items():
-        ours = _of(rows, PRODUCT)
+    for name, rows in _by_set(_read("quality")).items():
+        ours = _row_named(rows, PRODUCT)
         overall = ours["result"]["overall"]
         cells = (
             name,
@@ -107,7 +115,7 @@ def headlines() -> None:
             f"**{_share(overall[HEADLINE])}** ({_interval(ours)})",
             _share(overall["recall@5"]),
             _share(overall["recall@10"]),
-            *(_beside(_of(rows, other)) for other in others),
+            *(_beside(_row_named(rows, other)) for other in others),
         )
         print(f"| {' | '.join(cells)} |")
 
@@ -156,7 +164,7 @@ def together_with(retriever: str) -> None:
 
 def every_result() -> None:
     """Print the product and every baseline, set by set."""
-    for name, rows in _sets(_read("quality")).items():
+    for name, rows in _by_set(_read("quality")).items():
         manifest = rows[0]["result"]["manifest"]
         count = rows[0]["result"]["overall"]["queries"]
         print(f"### {name}\n")
@@ -189,7 +197,7 @@ def _print_result(row: Row) -> None:
 
 def strata(data: str) -> None:
     """Print nDCG@10 of every retriever on every stratum of a set."""
-    rows = _sets(_read("quality"))[data]
+    rows = _by_set(_read("quality"))[data]
     names = [*rows[0]["result"]["strata"]]
     counts = [f"{rows[0]['result']['strata'][name]['queries']:.0f}" for name in names]
     print(f"| | {' | '.join(names)} |")
@@ -203,7 +211,7 @@ def strata(data: str) -> None:
 
 def abstention(data: str) -> None:
     """Print what a floor for the probability does to a set's unanswerable queries."""
-    figures = _of(_sets(_read("quality"))[data], PRODUCT)["result"]["unanswerable"]
+    figures = _row_named(_by_set(_read("quality"))[data], PRODUCT)["result"]["unanswerable"]
     print(
         f"{figures['queries']} unanswerable queries; {figures['answered_now']:.0%} of them get an "
         "answer as shipped. Told apart from the others: "
@@ -238,7 +246,7 @@ def speeds() -> None:
 
 def peers() -> None:
     """Print Bear in Mind beside other memory systems, set by set."""
-    for name, rows in _sets(_read("peers")).items():
+    for name, rows in _by_set(_read("peers")).items():
         count = rows[0]["result"]["overall"]["queries"]
         print(f"**{name}**, {count:,.0f} answerable test queries:\n")
         print(
@@ -271,6 +279,59 @@ def _print_peer(row: Row, data: str) -> None:
         f"{megabytes:,.0f}",
     )
     print(f"| {' | '.join(cells)} |")
+
+
+def absolute() -> None:
+    """Print what the product took on every set: milliseconds, bytes, memories a second."""
+    print(
+        "| set | memories | recall p50, ms | p95, ms | store, MB | of it text, MB | memory, MB "
+        "| stored a second |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for name, rows in _by_set(_read("quality")).items():
+        result = _row_named(rows, PRODUCT)["result"]
+        sizes, latency = result["sizes"], result["latency"]
+        megabytes = [
+            sizes[key] / 1e6 for key in ("store_bytes", "content_bytes", "peak_memory_bytes")
+        ]
+        cells = (
+            name,
+            f"{sizes['memories']:,}",
+            f"{latency['p50']:.0f}",
+            f"{latency['p95']:.0f}",
+            *(f"{each:,.1f}" for each in megabytes),
+            f"{result['ingest']['memories_per_second']:,.0f}",
+        )
+        print(f"| {' | '.join(cells)} |")
+    machine = _read("quality")[0]["result"]["manifest"].get("machine")
+    print(f"\nMachine: {machine or 'not recorded'}; one query at a time, other work beside it.")
+
+
+def earlier() -> None:
+    """Print the lexical path of the earlier system as it was, beside our form of it."""
+    print(
+        "| set | queries | normalised, broadened below k | as it was | ours is ahead by "
+        "| its reference | ours is ahead by |"
+    )
+    print("|---|---:|---:|---:|---|---:|---|")
+    for name, rows in _by_set(_read("earlier")).items():
+        ours, was, reference = (
+            _row_named(rows, x) for x in (EARLIER, f"{EARLIER} as it was", f"{EARLIER} reference")
+        )
+        cells = (
+            name,
+            f"{ours['result']['overall']['queries']:,.0f}",
+            _share(ours["result"]["overall"][HEADLINE]),
+            *(
+                cell
+                for row in (was, reference)
+                for cell in (
+                    _share(row["result"]["overall"][HEADLINE]),
+                    f"{_compared(row)}, {row['compared']['verdict']}",
+                )
+            ),
+        )
+        print(f"| {' | '.join(cells)} |")
 
 
 def provenance(name: str = "quality") -> None:

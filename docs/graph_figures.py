@@ -1,5 +1,8 @@
 # ruff: noqa: INP001, T201  a script beside the docs whose output is its purpose
-"""The tables of docs/explanation/the-graph.md, made from what `make bench-graph` left behind."""
+"""The tables of docs/explanation/the-graph.md, made from what `make bench-graph` left behind.
+
+What the graph is worth on test queries comes from what `make bench-quality` left behind.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ from research.graph_shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "graph.json"
 OVERALL = "overall"
-NOT_YET = "*Not measured yet.*"
 ORDER = ("agent-store", "2wiki", "musique", "musique-openie", "locomo-facts", "locomo-turns")
 
 Measured = dict[str, Any]
+#: By set: the product without the graph, compared with the product, and the product.
+Pairs = Iterable[tuple[str, Measured, Measured]]
 
 
 def _part(name: str) -> Measured:
@@ -43,8 +47,7 @@ def _print(head: str, rows: Iterable[Sequence[str]], *, left: int = 1) -> None:
     """A table; so many columns are of words, the others of numbers."""
     lines = [f"| {' | '.join(row)} |" for row in rows]
     if not lines:
-        print(NOT_YET)
-        return
+        raise LookupError(f"nothing was measured for the table {head!r}")
     print(f"| {head} |")
     print(f"|{'---|' * left}{'---:|' * (head.count('|') + 1 - left)}")
     print("\n".join(lines))
@@ -57,29 +60,30 @@ def _rows(arm: Measured, base: str, metric: str) -> dict[str, Measured]:
 
 
 # ---- with and without --------------------------------------------------------------------------
+# From what the benchmark page is made of: one condition has one figure.
 
 
-def worth(metric: str = "recall@5") -> None:
+def worth(pairs: Pairs) -> None:
     """Print every set with the graph and without it."""
     _print(
-        "set | queries | without | with | change (95% interval) | won | lost | verdict",
+        "set | queries | recall@5 without | recall@5 with | without | with "
+        "| change (95% interval) | won | lost | verdict",
         (
             [
                 data,
-                *_worth_cells(measured, OVERALL, metric),
+                f"{off['compared']['queries']:,}",
+                *(_share(row["result"]["overall"]["recall@5"]) for row in (off, on)),
+                *_change_cells(off["compared"]),
             ]
-            for data, measured in _part("worth").items()
+            for data, off, on in pairs
         ),
     )
 
 
-def _worth_cells(measured: Measured, stratum: str, metric: str) -> list[str]:
-    without, shipped = measured["arms"][WITHOUT], measured["arms"][SHIPPED]
-    row = _rows(shipped, WITHOUT, metric)[stratum]
+def _change_cells(row: Measured) -> list[str]:
     return [
-        f"{row['queries']:,}",
-        _share(without["means"][stratum][metric]),
-        _share(shipped["means"][stratum][metric]),
+        _share(row["before"]),
+        _share(row["after"]),
         _change(row),
         str(row["wins"]),
         str(row["losses"]),
@@ -87,50 +91,59 @@ def _worth_cells(measured: Measured, stratum: str, metric: str) -> list[str]:
     ]
 
 
-def worth_by_stratum(metric: str = "ndcg@10") -> None:
-    """Print every stratum of every set with the graph and without it."""
+def worth_by_stratum(pairs: Pairs) -> None:
+    """Print nDCG@10 of every stratum of every set with the graph and without it."""
     _print(
         "set | stratum | queries | without | with | change (95% interval) | won | lost | verdict",
         (
-            [data, stratum, *_worth_cells(measured, stratum, metric)]
-            for data, measured in _part("worth").items()
-            for stratum in _rows(measured["arms"][SHIPPED], WITHOUT, metric)
-            if stratum != OVERALL
+            [data, row["stratum"], f"{row['queries']:,}", *_change_cells(row)]
+            for data, off, _ in pairs
+            for row in off["strata"]
         ),
         left=2,
     )
 
 
-def brought() -> None:
-    """Print what the graph brought into the first five and ten, and what it put out of them."""
+def worth_in(metric: str, pairs: Pairs) -> None:
+    """Print another metric of every stratum that has it, with the graph and without it."""
     _print(
-        "set | first | relevant that came | relevant that left "
-        "| relevant by the graph alone | others by the graph alone",
+        "set | stratum | queries | without | with",
         (
             [
                 data,
-                depth,
-                str(each["gained"]),
-                str(each["lost"]),
-                str(each["alone"]["relevant"]),
-                str(each["alone"]["others"]),
+                stratum,
+                f"{means['queries']:,.0f}",
+                *map(_share, (before[metric], means[metric])),
             ]
-            for data, measured in _part("worth").items()
-            for depth, each in measured["brought"][OVERALL].items()
+            for data, off, on in pairs
+            for stratum, means in on["result"]["strata"].items()
+            if metric in means and (before := off["result"]["strata"][stratum])
+        ),
+        left=2,
+    )
+
+
+def brought(pairs: Pairs) -> None:
+    """Print what the graph leg alone proposed, and what came into the first ten by it alone."""
+    _print(
+        "set | relevant by the graph alone | others by the graph alone in a first ten",
+        (
+            [data, str(leg["alone"]), str(leg["placed_alone"])]
+            for data, _, on in pairs
+            for leg in [on["result"]["legs"]["graph"]]
         ),
     )
 
 
-def costs() -> None:
-    """Print every stratum and metric in which the graph costs something, corrected or not."""
+def costs(pairs: Pairs) -> None:
+    """Print every stratum in which the graph costs something, corrected or not."""
     measured = [
         f"- {data}, {row['stratum']}, {row['metric']}: {_change(row)}, {row['verdict']}"
-        for data, each in _part("worth").items()
-        for row in each["arms"][SHIPPED]["against"][WITHOUT]
+        for data, off, _ in pairs
+        for row in [off["compared"], *off["strata"]]
         if row["high"] < 0
     ]
-    nothing = "None: no interval lies below zero." if _part("worth") else NOT_YET
-    print("\n".join(measured) if measured else nothing)
+    print("\n".join(measured) if measured else "None: no interval lies below zero.")
 
 
 # ---- shapes ------------------------------------------------------------------------------------
@@ -190,8 +203,7 @@ def shapes_by_stratum(data: str, metric: str = "ndcg@10") -> None:
     """Print every shape on every stratum of a set."""
     measured = _part("shapes").get(data)
     if not measured:
-        print(NOT_YET)
-        return
+        raise LookupError(f"no shape was measured on {data}")
     strata = [name for name in measured["arms"][WITHOUT]["means"] if name != OVERALL]
     rows = []
     for name, arm in measured["arms"].items():
@@ -289,10 +301,10 @@ def weights(metric: str = "ndcg@10") -> None:
 def provenance(part: str) -> None:
     """Print which queries a part was measured on, and by which code."""
     sets = _part(part)
-    if not sets:
-        print(NOT_YET)
-        return
     splits = ", ".join(sorted({measured["split"] for measured in sets.values()}))
     codes = ", ".join(sorted({f"`{measured['code'][:12]}`" for measured in sets.values()}))
     last = max(measured["created_at"] for measured in sets.values())[:10]
-    print(f"*Queries: {splits}. Code {codes}, {last}.*")
+    revisions = {measured.get("revision") or "" for measured in sets.values()}
+    clean = all(each and not each.endswith("+changes") for each in revisions)
+    where = f"Revision {', '.join(sorted(revisions))}" if clean else "The revision was not recorded"
+    print(f"*Queries: {splits}. {where}; code {codes}, {last}.*")

@@ -50,6 +50,34 @@ class EarlierLexical(Fts5AndOr):
         return best_first(blended, k)
 
 
+class EarlierAsItWas(EarlierLexical):
+    """The lexical path of the earlier system to the letter.
+
+    Memories with every word of the query; only where there is none, memories with any of its words.
+    The score is 0.7 BM25 + 0.3 importance with BM25 as FTS5 gives it, which has no upper bound and
+    is next to nothing in a store of few memories.
+    """
+
+    def retrieve(self, query: str, k: int) -> Sequence[Ranked]:
+        """The best k memories."""
+        found = self._match(" AND ", query, self._own) or self._match(" OR ", query, self._own)
+        blended = (
+            (id_, _BM25_SHARE * score + _IMPORTANCE_SHARE * self._importance[id_])
+            for id_, score in found
+        )
+        return best_first(blended, k)
+
+
+class EarlierReference(EarlierLexical):
+    """What the earlier system was measured against: any word, `ORDER BY bm25(), importance`."""
+
+    def retrieve(self, query: str, k: int) -> Sequence[Ranked]:
+        """The best k memories."""
+        found = self._match(" OR ", query, self._own)
+        found.sort(key=lambda each: (-each[1], -self._importance[each[0]], each[0]))
+        return found[:k]
+
+
 class LexicalFusion(ReciprocalRankFusion):
     """Reciprocal rank fusion (k = 60) of the best 50 of the earlier system and of bm25s."""
 

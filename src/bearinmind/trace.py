@@ -256,6 +256,8 @@ class Trace:
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
     time: QuestionTime = QuestionTime()  #: what the question says about time
     floor: float = 0.0  #: the probability below which hits are folded away, unless all are wanted
+    #: What no query can reach with the weights and the boost of this one, in words.
+    locked_out: tuple[str, ...] = ()
 
     @property
     def answered(self) -> bool:

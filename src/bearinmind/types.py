@@ -344,6 +344,12 @@ class Query:
     group: Group = Group.STATES
     min_probability: float | None = None  #: of a hit, in place of the usual floor
     all: bool = False  #: also what is improbable, which is folded away otherwise
+    leg_weights: Mapping[str, float] = field(default_factory=dict, hash=False)  #: 0: off
+    decay_days: Mapping[str, float] = field(default_factory=dict, hash=False)  #: by category
+    #: The caller's own factor of the score of a memory, in Python alone.
+    boost: Callable[[Memory], float] | None = field(
+        default=None, compare=False, repr=False, metadata=NEVER_SENT
+    )
 
 
 # A recall makes fifty of each of these: a named tuple costs a third of a frozen dataclass.
@@ -484,12 +490,6 @@ def refusals(filter: Filter, memory: Memory) -> list[str]:
 def admits(filter: Filter, memory: Memory) -> bool:
     """Whether a memory of the scope meets every condition; its state is not looked at."""
     return not refusals(filter, memory)
-
-
-def says_more(before: Memory, after: Memory) -> bool:
-    """Whether a version has content that the version before it did not have."""
-    is_back = before.deleted_at is not None
-    return after.deleted_at is None and (is_back or before.content != after.content)
 
 
 def is_expired(memory: Memory, now: datetime) -> bool:

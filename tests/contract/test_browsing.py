@@ -17,6 +17,7 @@ from bearinmind.types import (
     Provenance,
     Scope,
     State,
+    UserId,
 )
 
 HOUR = timedelta(hours=1)
@@ -51,6 +52,20 @@ def test_the_newest_come_first_and_equal_times_break_on_the_id(
     filter_ = Filter(scope=scope, now=noon)
     assert browse(store, filter_) == ids([late, twin, early])
     assert browse(store, filter_, newest_first=False) == ids([early, twin, late])
+
+
+def test_the_most_important_come_first_and_of_those_the_newest(
+    store: Store, scope: Scope, make: Make, noon: datetime
+) -> None:
+    plain, vital, trivial = make(importance=0.5), make(importance=1.0), make(importance=0.0)
+    newer = make(importance=0.5, created_at=noon + HOUR)
+    put(store, scope, trivial, plain, vital, newer)
+    filter_ = Filter(scope=scope, now=noon)
+    assert browse(store, filter_, by_importance=True) == ids([vital, newer, plain, trivial])
+    assert browse(store, filter_, by_importance=True, limit=2) == ids([vital, newer])
+    put(store, Scope(user=UserId("somebody else")), make(importance=1.0))
+    store.replace(scope, deleted(vital))
+    assert browse(store, filter_, by_importance=True) == ids([newer, plain, trivial])
 
 
 @pytest.mark.parametrize("newest_first", [True, False])

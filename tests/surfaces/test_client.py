@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bearinmind import Mind, errors
+from bearinmind.remember.update import Deleted
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.trace import Answer
@@ -102,7 +103,8 @@ def test_a_memory_lives_its_life_on_a_server_as_it_does_in_hand(ada: Any, in_han
     assert ada.timeline(newer.created_at) == in_hand.timeline(newer.created_at)
     assert ada.unlink(cause.id, LinkKind.CAUSES, newer.id).removed_at is not None
 
-    assert ada.delete(cause.id) == in_hand.get(cause.id)
+    deleted, held = ada.delete(cause.id), in_hand.get(cause.id)
+    assert (deleted.id, deleted.deleted_at) == (held.id, held.deleted_at)
     assert ada.stats() == in_hand.stats()
     assert ada.restore(cause.id) == in_hand.get(cause.id)
     assert ada.stats().live == 2
@@ -135,6 +137,22 @@ def test_a_recall_by_a_server_is_the_recall_in_hand_with_all_its_trace(
             leg.detail.keys() for leg in here.trace.legs
         ]
         assert ada.why_not(text, old.id, **fields) == in_hand.why_not(text, old.id, **fields)
+
+
+def test_what_is_chosen_for_one_call_is_the_same_on_a_server_as_in_hand(
+    ada: Any, in_hand: Mind
+) -> None:
+    first = ada.store("The walrus sleeps at noon.", importance=0.2).memory
+    second = ada.store("The walrus sleeps at night.", supersedes=[first.id]).memory
+    ada.store("The seal sings.", importance=0.9)
+    weights: Any = {"leg_weights": {"graph": 0}, "decay_days": {"facts": 1}}
+    there, here = ada.recall("walrus", **weights), in_hand.recall("walrus", **weights)
+    assert there.trace.locked_out == here.trace.locked_out != ()
+    assert [leg.leg for leg in there.trace.legs] == ["lexical"]
+    assert ada.why(second.id, depth=1) == in_hand.why(second.id, depth=1)
+    assert ada.list(by_importance=True) == tuple(in_hand.list(by_importance=True))
+    deleted = ada.delete(second.id, with_earlier=True)
+    assert (type(deleted), deleted.deleted_too) == (Deleted, (first.id,))
 
 
 def test_lists_go_on_where_the_page_before_ended(ada: Any, in_hand: Mind) -> None:

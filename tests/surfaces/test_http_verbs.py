@@ -330,3 +330,40 @@ def test_a_secret_in_what_is_refused_is_not_told_back(ada: httpx.Client) -> None
 
     assert all(answer.status_code >= 400 for answer in answers)
     assert not any(key in answer.text for answer in answers)
+
+
+# ---- what a caller may choose for one call -----------------------------------------------------
+
+
+def test_a_question_weighs_its_legs_and_its_decay(ada: httpx.Client) -> None:
+    stored(ada, "The walrus sings.")
+    weights = {"leg_weights": {"graph": 0}, "decay_days": {"facts": 1}}
+    told = ada.post("/api/v1/recall", json={"query": "walrus", "trace": True, **weights}).json()
+    assert [leg["leg"] for leg in told["trace"]["legs"]] == ["lexical"]
+    assert told["understood"]["leg_weights"] == {"graph": 0}
+    assert "locks out by age" in told["trace"]["locked_out"][0]
+    assert "decay" in told["hits"][0]["factors"]
+    wrong = ada.post("/api/v1/recall", json={"query": "walrus", "leg_weights": {"smell": 1}})
+    assert "smell" in problem(wrong, 422, "invalid_query")["detail"]
+
+
+def test_why_has_a_depth_and_a_chain_is_deleted_as_one_likes(ada: httpx.Client) -> None:
+    first = stored(ada, "The walrus sleeps at noon.")
+    second = stored(ada, "The walrus sleeps at night.", supersedes=[first["id"]])
+    third = stored(ada, "The walrus never sleeps.", supersedes=[second["id"]])
+    path = f"/api/v1/memories/{third['id']}"
+    assert len(ada.get(f"{path}/why", params={"depth": 1}).json()["steps"]) == 1
+    assert len(ada.get(f"{path}/why").json()["steps"]) == 2
+    assert ada.delete(path).json()["live_again"] == [second["id"]]
+    ada.post(f"{path}/restore")
+    gone = ada.delete(path, params={"with_earlier": "true"}).json()
+    assert (gone["live_again"], gone["deleted_too"]) == ([], [second["id"], first["id"]])
+    assert ada.get("/api/v1/memories").json()["memories"] == []
+
+
+def test_a_list_by_importance_has_one_page(ada: httpx.Client) -> None:
+    for importance in (0.2, 0.9, 0.5):
+        stored(ada, f"Walrus number {importance}.", importance=importance)
+    page = ada.get("/api/v1/memories", params={"by_importance": "true", "limit": 2}).json()
+    assert [each["importance"] for each in page["memories"]] == [0.9, 0.5]
+    assert page["next"] is None

@@ -253,3 +253,20 @@ def test_a_terminal_gets_lines_that_fit(
 
     for args in (["list"], ["recall", "word7"]):
         assert max(map(len, run(*args).out.splitlines())) <= 40
+
+
+def test_a_list_by_importance_a_short_why_and_a_chain_that_is_deleted(
+    run: Run, remember: Run
+) -> None:
+    first = remember("Backups run at two.", "--importance", "0.1")
+    second = remember("Backups run at three.", "--supersedes", first)
+    third = remember("Backups run at four.", "--supersedes", second)
+    other = remember("The gateway answers E4017.", "--importance", "0.9")
+
+    listed = run("list", "--by-importance", "--json").json
+
+    assert [each["id"] for each in listed["memories"]] == [other, third]
+    assert len(run("why", third, "--depth", "1", "--json").json["steps"]) == 1
+    assert f"live again, which {third} superseded: {second}" in run("delete", third).err
+    run("restore", third)
+    assert f"deleted with {third}: {second}, {first}" in run("delete", third, "--with-earlier").err

@@ -272,3 +272,15 @@ def test_what_was_known_yesterday_is_recalled(run: Run, remember: Run, by_words:
     hits = run("recall", "cache queue", "--as-of", "yesterday", "--all", "--json").json["hits"]
 
     assert [hit["memory"]["content"] for hit in hits] == ["The cache is Redis."]
+
+
+def test_a_leg_and_decay_are_weighed_for_one_question(run: Run, remember: Run) -> None:
+    remember("Backups run at two.")
+
+    answer = run("recall", "backups", "--leg-weight", "graph=0", "--decay", "facts=1", "--trace")
+
+    assert "\n  graph " not in answer.out
+    assert "decay_days={'facts': 1.0}" in answer.out.replace("\n", " ")
+    assert "locks out by age" in answer.err
+    wrong = run("recall", "backups", "--leg-weight", "graph")
+    assert "--leg-weight 'graph' sets nothing" in wrong.err

@@ -23,7 +23,12 @@ from bearinmind_bench.baselines import (
 from bearinmind_bench.corpus import default_cache
 from bearinmind_bench.evaluation import Record
 from bearinmind_bench.retrievers import load
-from research.baselines import EarlierLexical, LexicalFusion
+from research.baselines import (
+    EarlierAsItWas,
+    EarlierLexical,
+    EarlierReference,
+    LexicalFusion,
+)
 
 LEXICAL: dict[str, type[Baseline]] = {
     "earlier": EarlierLexical,
@@ -283,7 +288,8 @@ def test_a_class_in_the_current_folder_is_found(
             "the module 'bad_retriever' cannot be imported: SyntaxError: invalid syntax",
         ),
         ("json:Missing", "the module 'json' has no class 'Missing'"),
-        ("json:dumps", "the module 'json' has a function, not a class, 'dumps'"),
+        ("json:dumps", "'json:dumps' does not take (corpus, query, k)"),
+        ("json:codecs", "the module 'json' has a module, not a class, 'codecs'"),
         ("json:JSONDecoder", "the class 'json:JSONDecoder' has no method `retrieve"),
     ],
 )
@@ -342,3 +348,28 @@ def test_the_fusion_takes_both_the_words_and_the_meaning() -> None:
     assert fused.retrieve("seafood allergy", 1)[0][0] == "food"
     assert fused.facts()["models"]
     fused.close()
+
+
+def test_the_earlier_path_as_it_was_broadens_only_where_no_memory_has_every_word() -> None:
+    corpus: list[Record] = [
+        {"id": "both", "content": "the ferry boat"},
+        {"id": "one", "content": "the ferry", "importance": 1.0},
+    ]
+    assert ids(EarlierAsItWas, "ferry boat", corpus) == ["both"]
+    assert ids(EarlierLexical, "ferry boat", corpus) == ["both", "one"]
+    assert ids(EarlierAsItWas, "ferry harbour", corpus)[0] == "one"
+    assert ids(EarlierReference, "ferry boat", corpus) == ["both", "one"]
+
+
+def test_the_earlier_path_as_it_was_adds_importance_to_raw_bm25() -> None:
+    corpus: list[Record] = [
+        {"id": "nearer", "content": "ferry ferry ferry", "importance": 0.0},
+        {"id": "weightier", "content": "ferry", "importance": 1.0},
+    ]
+    assert ids(EarlierAsItWas, "ferry", corpus) == ["weightier", "nearer"]  # BM25 is tiny here
+    assert ids(EarlierReference, "ferry", corpus) == ["nearer", "weightier"]
+    twins: list[Record] = [
+        {"id": "a", "content": "ferry", "importance": 0.1},
+        {"id": "b", "content": "ferry", "importance": 0.9},
+    ]
+    assert ids(EarlierReference, "ferry", twins) == ["b", "a"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from bearinmind import errors
 from bearinmind_bench.evaluation import Record, load
 from bearinmind_bench.results import Result
-from bearinmind_bench.retrievers import Foreign
+from bearinmind_bench.retrievers import Bare, Foreign
+from bearinmind_bench.retrievers import load as load_retriever
 from bearinmind_bench.runner import Plan, run
 from support.bench_sets import Row, measure, small_set, write_set
 
@@ -235,3 +237,23 @@ def test_a_retriever_answers_the_queries_of_its_split_and_tells_how_far_it_is(
     result = run(plan, done.append)
     assert result.overall["queries"] == 15
     assert sum(done) == plan.steps
+
+
+def test_a_bare_function_is_a_retriever(folder: Path) -> None:
+    def newest(corpus: Sequence[Record], query: str, k: int) -> list[str]:
+        assert query
+        return [record["id"] for record in corpus][::-1][:k]
+
+    plain = answered(folder, Backwards)
+    assert answered(folder, partial(Bare, newest)).ranked == plain.ranked
+
+
+def test_a_bare_function_is_loaded_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "walrus_finder.py").write_text(
+        "def find(corpus, query, k):\n    return [each['id'] for each in corpus][:k]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    make = load_retriever("walrus_finder:find")
+    assert [*make([{"id": "a"}, {"id": "b"}]).retrieve("?", 1)] == ["a"]

@@ -9,6 +9,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.recall.attach import LINE_LENGTH, MOST_ATTACHED, one_line
+from bearinmind.remember.update import Deleted
 from bearinmind.testing import FixedClock
 from bearinmind.types import Hit, LinkKind, Memory, State
 
@@ -201,3 +202,53 @@ def test_a_memory_is_found_by_any_unambiguous_beginning(memory: Mind) -> None:
         memory.get("zz")
     with pytest.raises(errors.InvalidId):
         memory.get("!")
+
+
+def chain(memory: Mind) -> list[Memory]:
+    first = store(memory, "the walrus sleeps at noon")
+    second = store(memory, "the walrus sleeps at night", supersedes=[first.id])
+    return [first, second, store(memory, "the walrus never sleeps", supersedes=[second.id])]
+
+
+def test_why_goes_back_as_many_steps_as_are_asked_for(memory: Mind) -> None:
+    *_, newest = chain(memory)
+    assert [step.depth for step in memory.why(newest.id, depth=1).steps] == [1]
+    assert [step.depth for step in memory.why(newest.id).steps] == [1, 2]
+    with pytest.raises(errors.InvalidQuery, match="depth 0 is not between 1 and 100"):
+        memory.why(newest.id, depth=0)
+
+
+def test_deleting_the_newest_of_a_chain_says_which_one_is_live_again(memory: Mind) -> None:
+    _, middle, newest = chain(memory)
+    deleted = memory.delete(newest.id)
+    assert isinstance(deleted, Deleted)
+    assert (deleted.live_again, deleted.deleted_too) == ((middle.id,), ())
+    assert memory.states([memory.get(middle.id)]) == {middle.id: State.LIVE}
+
+
+def test_deleting_the_newest_with_its_earlier_ones_leaves_none_of_the_chain(memory: Mind) -> None:
+    first, middle, newest = chain(memory)
+    deleted = memory.delete(newest.id, with_earlier=True)
+    assert isinstance(deleted, Deleted)
+    assert (deleted.live_again, deleted.deleted_too) == ((), (middle.id, first.id))
+    assert memory.list() == []
+    memory.restore(newest.id)
+    assert [each.id for each in memory.list()] == [newest.id]
+
+
+def test_deleting_the_middle_of_a_chain_brings_nothing_back(memory: Mind) -> None:
+    first, middle, newest = chain(memory)
+    deleted = memory.delete(middle.id, with_earlier=True)
+    assert isinstance(deleted, Deleted)
+    assert (deleted.live_again, deleted.deleted_too) == ((), ())
+    assert memory.states([memory.get(first.id)]) == {first.id: State.SUPERSEDED}
+    assert [each.id for each in memory.list()] == [newest.id]
+
+
+def test_what_somebody_elses_memory_superseded_is_theirs_to_delete(memory: Mind) -> None:
+    *_, newest = chain(memory)
+    memory.share(newest.id, "ada", "write")
+    ada = memory.for_user("ada")
+    with pytest.raises(errors.NotAllowed, match="superseded is"):
+        ada.delete(newest.id, with_earlier=True)
+    assert not isinstance(ada.delete(newest.id), Deleted)

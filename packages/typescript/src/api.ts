@@ -131,6 +131,27 @@ export interface DeadJob {
 /** Who or what decided that one memory outdates another; the later in this list prevails. */
 export type Decider = "scorer" | "model" | "agent" | "person";
 
+/** A memory that was deleted, and what became of those that it had superseded. */
+export interface Deleted {
+  id: string;
+  owner: string;
+  content: string;
+  category: string;
+  tags: (string)[];
+  keywords: (string)[];
+  importance: number;
+  sensitive: boolean;
+  created_at: string;
+  updated_at: string;
+  deleted_at: string | null;
+  valid_from: string | null;
+  valid_to: string | null;
+  provenance: Provenance;
+  version: number;
+  live_again?: (string)[];
+  deleted_too?: (string)[];
+}
+
 /** How many live memories were made when. */
 export interface Density {
   bucket: Bucket;
@@ -653,6 +674,8 @@ export interface Query {
   group?: Group;
   min_probability?: number | null;
   all?: boolean;
+  leg_weights?: Record<string, number>;
+  decay_days?: Record<string, number>;
 }
 
 /** What the words of a question say about time. */
@@ -699,6 +722,10 @@ export interface RecallRequest {
   min_probability?: number | null;
   /** Also hits that are unlikely to answer. */
   all?: boolean | null;
+  /** By leg (lexical, dense, graph), in place of the setting; 0 turns it off. */
+  leg_weights?: Record<string, number>;
+  /** By category: after how many days a score has faded to 1/e. */
+  decay_days?: Record<string, number>;
   trace?: boolean;
 }
 
@@ -1012,6 +1039,7 @@ export interface Trace {
   paths?: Record<string, (bearinmind__types__Step)[]>;
   time?: QuestionTime;
   floor?: number;
+  locked_out?: (string)[];
   degraded: (string)[];
 }
 
@@ -1150,6 +1178,10 @@ export interface WhyNotRequest {
   min_probability?: number | null;
   /** Also hits that are unlikely to answer. */
   all?: boolean | null;
+  /** By leg (lexical, dense, graph), in place of the setting; 0 turns it off. */
+  leg_weights?: Record<string, number>;
+  /** By category: after how many days a score has faded to 1/e. */
+  decay_days?: Record<string, number>;
   /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
 }
@@ -1239,6 +1271,8 @@ export type ListCall = {
   /** The `next` of the page before. */
   after?: string;
   newest_first?: boolean;
+  /** The most important first, of those the newest; such a list has no next. */
+  by_importance?: boolean;
 };
 
 /** One memory with its earlier versions and its links. */
@@ -1259,6 +1293,8 @@ export type UpdateCall = UpdateBody & {
 export type DeleteCall = {
   /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
+  /** Delete what it superseded, too, which would be live again otherwise. */
+  with_earlier?: boolean;
   /** The ETag of the memory: it is changed only if it is still that version. */
   expected_version?: number;
 };
@@ -1292,6 +1328,7 @@ export type HistoryCall = {
 export type WhyCall = {
   /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
+  depth?: number;
 };
 
 /** What was remembered before and after a memory or a moment. */
@@ -1628,16 +1665,16 @@ export const OPERATIONS: Record<string, Operation> = {
   "store_many": {"method": "POST", "path": "/store-many", "query": [], "headers": {"Idempotency-Key": "idempotency_key"}, "repeatable": false},
   "recall": {"method": "POST", "path": "/recall", "query": [], "headers": {}, "repeatable": true},
   "why_not": {"method": "POST", "path": "/why-not", "query": [], "headers": {}, "repeatable": true},
-  "list": {"method": "GET", "path": "/memories", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "owner", "limit", "after", "newest_first"], "headers": {}, "repeatable": true},
+  "list": {"method": "GET", "path": "/memories", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "owner", "limit", "after", "newest_first", "by_importance"], "headers": {}, "repeatable": true},
   "get": {"method": "GET", "path": "/memories/{id}", "query": [], "headers": {}, "repeatable": true},
   "update": {"method": "PATCH", "path": "/memories/{id}", "query": [], "headers": {"If-Match": "expected_version"}, "repeatable": false},
-  "delete": {"method": "DELETE", "path": "/memories/{id}", "query": [], "headers": {"If-Match": "expected_version"}, "repeatable": true},
+  "delete": {"method": "DELETE", "path": "/memories/{id}", "query": ["with_earlier"], "headers": {"If-Match": "expected_version"}, "repeatable": true},
   "restore": {"method": "POST", "path": "/memories/{id}/restore", "query": [], "headers": {}, "repeatable": false},
   "link": {"method": "POST", "path": "/links", "query": [], "headers": {}, "repeatable": false},
   "unlink": {"method": "POST", "path": "/links/end", "query": [], "headers": {}, "repeatable": false},
   "resolve": {"method": "POST", "path": "/memories/{id}/resolve", "query": [], "headers": {}, "repeatable": false},
   "history": {"method": "GET", "path": "/history", "query": ["thing", "limit"], "headers": {}, "repeatable": true},
-  "why": {"method": "GET", "path": "/memories/{id}/why", "query": [], "headers": {}, "repeatable": true},
+  "why": {"method": "GET", "path": "/memories/{id}/why", "query": ["depth"], "headers": {}, "repeatable": true},
   "timeline": {"method": "GET", "path": "/timeline", "query": ["categories", "tags", "created_from", "created_to", "session", "project", "agent", "as_of", "states", "owner", "around", "before", "after"], "headers": {}, "repeatable": true},
   "stats": {"method": "GET", "path": "/stats", "query": [], "headers": {}, "repeatable": true},
   "secrets.reveal": {"method": "POST", "path": "/memories/{id}/secret", "query": [], "headers": {}, "repeatable": false},
@@ -1739,7 +1776,7 @@ export abstract class Verbs {
     return this.call("update", request);
   }
   /** Hide a memory from recall; it can be restored. */
-  delete(request: DeleteCall): Promise<Memory> {
+  delete(request: DeleteCall): Promise<Deleted> {
     return this.call("delete", request);
   }
   /** Bring a deleted memory back. */

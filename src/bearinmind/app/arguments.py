@@ -58,6 +58,18 @@ def _number(name: str, value: object) -> float:
     return value
 
 
+def _numbers(name: str, value: object) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise _wrong(name, value, "a dictionary of numbers", 'Give such as {"graph": 0}.')
+    return {_text(f"a name in {name}", key): _number(f"{name}.{key}", value[key]) for key in value}
+
+
+def _function(name: str, value: object) -> object:
+    if not callable(value):
+        raise _wrong(name, value, "a function", "Give a function of a memory to a number.")
+    return value
+
+
 def _moment(name: str, value: object) -> datetime | str:
     if not isinstance(value, datetime | str):
         raise _wrong(name, value, "a time", "Give a datetime, or a text in ISO 8601.")
@@ -97,11 +109,15 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("expanded", "focus", "ids"), _texts),
     "other": _text_or_texts,
     **dict.fromkeys(("sensitive", "wait", "all", "newest_first", "always_valid", "dry_run"), _flag),
+    "with_earlier": _flag,
     **dict.fromkeys(("limit", "pool", "budget_bytes", "before", "expected_version"), _whole),
+    "depth": _whole,
     "importance": _number,
     **dict.fromkeys(("created_at", "created_from", "created_to", "as_of", "around"), _moment),
     **dict.fromkeys(("valid_from", "valid_to"), _moment),
     "after": _place,
+    "boost": _function,
+    **dict.fromkeys(("leg_weights", "decay_days"), _numbers),
     "messages": _each(Message),
     "memories": _each(Memory),
     "plan": _one(PurgePlan),

@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bearinmind.app import requests, wiring
 from bearinmind.app.arguments import checks_arguments
-from bearinmind.app.requests import DraftFields, FilterFields, ListFields, Place, QueryFields
+from bearinmind.app.requests import (
+    Boost,
+    DraftFields,
+    FilterFields,
+    ListFields,
+    Place,
+    QueryFields,
+)
 from bearinmind.app.shares import Shares
 from bearinmind.app.states import HITS, States
+from bearinmind.app.verb_groups import VerbGroups
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import Closed, InvalidLink
 from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts
 from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
 from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
-from bearinmind.recall.owned_ids import as_seen_by, bare
+from bearinmind.recall.owned_ids import as_seen_by, bare, with_bare_id
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_origin, check_time, check_user
 from bearinmind.remember.pipeline import PurgePlan
@@ -46,21 +54,14 @@ from bearinmind.types import (
     choose,
 )
 
-if TYPE_CHECKING:  # each is loaded when it is first used: `bearinmind recall` starts at once
-    from bearinmind.app.accounts import Accounts
-    from bearinmind.app.curation import Curation
-    from bearinmind.app.graph import Graph
-    from bearinmind.app.secrets import Secrets
-    from bearinmind.app.server import Server
-    from bearinmind.app.sync import Sync, Transfer
-    from bearinmind.app.work import Work
+if TYPE_CHECKING:
     from bearinmind.learn.model import Learned, Message
 
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
 
 @checks_arguments
-class Mind:
+class Mind(VerbGroups):
     """A memory: store what was learned, recall what matters.
 
     An id may be given by any unambiguous beginning of it. `owner` says whose memories are listed:
@@ -144,64 +145,6 @@ class Mind:
         """The settings, with the name of this user."""
         return self._open_parts.settings
 
-    # ---- groups of verbs: made at every access, so that each has the scope of this object ------
-
-    @property
-    def graph(self) -> Graph:
-        """The concepts that the memories mention, and their relations."""
-        from bearinmind.app.graph import Graph  # noqa: PLC0415  see above
-
-        return self._parts.group(Graph)
-
-    @property
-    def sync(self) -> Sync:
-        """The same memories on other machines."""
-        from bearinmind.app.sync import Sync  # noqa: PLC0415  see above
-
-        return self._parts.group(Sync)
-
-    @property
-    def transfer(self) -> Transfer:
-        """The import and export of memories."""
-        from bearinmind.app.sync import Transfer  # noqa: PLC0415  see above
-
-        return self._parts.group(Transfer)
-
-    @property
-    def curation(self) -> Curation:
-        """Proposals to change memories, and the decisions about them."""
-        from bearinmind.app.curation import Curation  # noqa: PLC0415  see above
-
-        return self._parts.group(Curation)
-
-    @property
-    def accounts(self) -> Accounts:
-        """Users, their keys, and the audit."""
-        from bearinmind.app.accounts import Accounts  # noqa: PLC0415  see above
-
-        return self._parts.group(Accounts)
-
-    @property
-    def secrets(self) -> Secrets:
-        """Sensitive memories, and the key that seals them."""
-        from bearinmind.app.secrets import Secrets  # noqa: PLC0415  see above
-
-        return self._parts.group(Secrets)
-
-    @property
-    def work(self) -> Work:
-        """Background work: embedding memories, and extracting concepts from them."""
-        from bearinmind.app.work import Work  # noqa: PLC0415  see above
-
-        return self._parts.group(Work)
-
-    @property
-    def server(self) -> Server:
-        """What a server counts, and what those who look after it want to know."""
-        from bearinmind.app.server import Server  # noqa: PLC0415  see above
-
-        return self._parts.group(Server)
-
     # ---- write ---------------------------------------------------------------------------------
 
     def store(
@@ -248,9 +191,15 @@ class Mind:
         self._parts.background.nudge()
         return changed
 
-    def delete(self, id: str, *, expected_version: int | None = None) -> Memory:
-        """Hide a memory from recall; it can be restored."""
-        return self._shares.delete(id, expected_version)
+    def delete(
+        self, id: str, *, expected_version: int | None = None, with_earlier: bool = False
+    ) -> Memory:
+        """Hide a memory from recall; it can be restored.
+
+        An own one is a `Deleted`, which names what it had superseded and is `live_again`. With
+        `with_earlier` those are deleted, too.
+        """
+        return self._shares.delete(id, expected_version, with_earlier=with_earlier)
 
     def restore(self, id: str) -> Memory:
         """Bring a deleted memory back."""
@@ -294,18 +243,27 @@ class Mind:
 
     # ---- recall --------------------------------------------------------------------------------
 
-    def recall(self, text: str, **fields: Unpack[QueryFields]) -> Answer:
-        """The memories that matter for a text, best first, with the trace of the search."""
-        answer = shared.recalled(self._parts.recall, self._parts.store, self._query(text, fields))
+    def recall(
+        self, text: str, *, boost: Boost | None = None, **fields: Unpack[QueryFields]
+    ) -> Answer:
+        """The memories that matter for a text, best first, with the trace of the search.
+
+        `boost` is a function of a memory to a factor of its score, 1 where it changes nothing.
+        """
+        query = self._query(text, fields, boost)
+        recall = self._parts.recall_for(query)
+        answer = lockout.noted(recall, shared.recalled(recall, self._parts.store, query))
         if self._parts.capture:
             hits = [hit.memory.id for hit in answer.hits]
             self._parts.capture.append(answer.query.text, self._parts.clock(), hits)
         return answer
 
-    def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> WhyNot:
+    def why_not(
+        self, text: str, id: str, *, boost: Boost | None = None, **fields: Unpack[QueryFields]
+    ) -> WhyNot:
         """Why a memory is not in the answer to a query, and what would have let it in."""
-        query = self._query(text, fields)
-        sees = shared.seen_by(self._parts.recall, self._parts.store, query.filter)
+        query = self._query(text, fields, boost)
+        sees = shared.seen_by(self._parts.recall_for(query), self._parts.store, query.filter)
         memory = as_seen_by(self.scope, self.get(id))
         return replace(why_not(sees, query, memory), id=bare(memory.id))
 
@@ -325,14 +283,20 @@ class Mind:
         limit: int = 20,
         after: str | Place | None = None,
         newest_first: bool = True,
+        by_importance: bool = False,
         **fields: Unpack[ListFields],
     ) -> Sequence[Memory]:
-        """Memories by creation time, own and shared, behind `after`: an id, or time and id."""
-        if isinstance(after, str):
-            last = self.get(after)
-            after = last.created_at, last.id
-        count = check_number("limit", limit, LARGEST_POOL)
-        page = Page(limit=count, after=after, newest_first=newest_first)
+        """Memories by creation time, own and shared, behind `after`: an id, or time and id.
+
+        With `by_importance` the most important first, and of those the newest: one page.
+        """
+        place = requests.place(after, self.get, by_importance=by_importance)
+        page = Page(
+            limit=check_number("limit", limit, LARGEST_POOL),
+            after=place,
+            newest_first=newest_first,
+            by_importance=by_importance,
+        )
         return self._listing(fields).browse(page)
 
     def timeline(
@@ -360,9 +324,9 @@ class Mind:
         """The links that begin or end at a memory."""
         return self._parts.store.links(self.scope, [self._own(id).id])
 
-    def why(self, id: str) -> Why:
-        """What led to a memory."""
-        return history.why(self._parts.store, self.scope, self._own(id))
+    def why(self, id: str, *, depth: int = history.USUAL_DEPTH) -> Why:
+        """What led to a memory, at most so many steps back."""
+        return history.why(self._parts.store, self.scope, self._own(id), depth)
 
     def states(self, memories: Sequence[Memory]) -> dict[MemoryId, State]:
         """The present state of each of these memories."""
@@ -449,7 +413,7 @@ class Mind:
 
         A turn that is given again teaches nothing new. With `dry_run` nothing is stored.
         """
-        from bearinmind.app.curation import learner_of, origin_of  # noqa: PLC0415  see above
+        from bearinmind.app.curation import learner_of, origin_of  # noqa: PLC0415  (slow)
 
         origin = origin_of({"agent": agent, "session": session, "project": project}, said_at)
         learner = learner_of(self._parts, self._nearest, origin, inbox=inbox, dry_run=dry_run)
@@ -484,10 +448,11 @@ class Mind:
     def _filter(self, fields: FilterFields) -> Filter:
         return requests.filter_of(fields, self.scope, self.settings, self._parts.clock())
 
-    def _query(self, text: str, fields: QueryFields) -> Query:
+    def _query(self, text: str, fields: QueryFields, boost: Boost | None = None) -> Query:
         if "expanded" in fields:
             fields = {**fields, "expanded": [*map(self.masked, fields["expanded"])]}
-        return requests.query(self.masked(text), self._filter(fields), fields, self.settings)
+        query = requests.query(self.masked(text), self._filter(fields), fields, self.settings)
+        return query if boost is None else replace(query, boost=lambda x: boost(with_bare_id(x)))
 
     def _listing(self, fields: ListFields) -> Listing:
         return history.listing(self._parts.store, self._filter(fields), requests.owner(fields))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from bearinmind.remember.admit import (
     span_before_now,
 )
 from bearinmind.remember.update import Changes
+from bearinmind.settings import LEGS
 from bearinmind.types import (
     Draft,
     Filter,
@@ -38,6 +40,7 @@ from bearinmind.types import (
     choose,
 )
 
+Boost = Callable[[Memory], float]  #: a caller's own factor of the score of a memory
 Place = tuple[datetime, MemoryId]  #: in a list of memories: behind it the list continues
 PROPOSALS = 100  #: that are listed unless more are wanted
 MOST_PROPOSALS = 10_000  #: that are listed at once
@@ -97,6 +100,8 @@ class QueryFields(FilterFields, total=False):
     group: str
     min_probability: float | None  #: of a hit, in place of the usual floor
     all: bool
+    leg_weights: Mapping[str, float]  #: by leg, in place of the setting's: 0 turns it off
+    decay_days: Mapping[str, float]  #: by category: after how many days a score is down to 1/e
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +206,21 @@ def is_moment(text: str) -> bool:
     return bool(_DATE.match(text.strip()) or span_before_now(text))
 
 
+def place(
+    after: str | Place | None, find: Callable[[str], Memory], *, by_importance: bool
+) -> Place | None:
+    """The place in a list behind which a page begins, by the id of a memory or as it is."""
+    if after is not None and by_importance:
+        raise InvalidQuery(
+            "a list by importance has one page, and nothing is behind `after`",
+            hint="Leave `after` out, and raise `limit`.",
+        )
+    if isinstance(after, str):
+        last = find(after)
+        return last.created_at, last.id
+    return after
+
+
 def owner(fields: ListFields) -> Whose | UserId | None:
     """Whose memories are listed; None for all visible ones.
 
@@ -226,7 +246,22 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
         min_probability=_probability(fields.get("min_probability")),
         all=fields.get("all", False),
+        leg_weights=_numbers("leg_weights", fields.get("leg_weights", {}), LEGS, least=0.0),
+        decay_days=_numbers("decay_days", fields.get("decay_days", {}), settings.categories),
     )
+
+
+def _numbers(
+    name: str, given: Mapping[str, float], known: Sequence[str], least: float | None = None
+) -> Mapping[str, float]:
+    """Numbers by name, each of a known thing, above 0 or at least `least`."""
+    bound = "above 0" if least is None else f"{least:g} or more"
+    for thing, value in given.items():
+        if thing not in known:
+            raise InvalidQuery(f"{name} names {thing!r}", hint=f"Name some of {', '.join(known)}.")
+        if not math.isfinite(value) or value < (least or 0.0) or (least is None and not value):
+            raise InvalidQuery(f"{name}.{thing} is {value!r}; it must be {bound}")
+    return given
 
 
 def _probability(value: float | None) -> float | None:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.changes import owner_of
-from bearinmind.errors import InvalidShare, MemoryNotFound, ShareNotFound, UserNotFound
+from bearinmind.errors import (
+    InvalidShare,
+    MemoryNotFound,
+    NotAllowed,
+    ShareNotFound,
+    UserNotFound,
+)
 from bearinmind.protocols import AuditEntry, Store
 from bearinmind.recall import history, shared
 from bearinmind.remember.admit import check_tag, check_user
@@ -132,12 +138,17 @@ class Shares:
         view = self._writable(memory)
         return self._change_shared().update(view, memory, changes, expected_version)
 
-    def delete(self, id: str, expected_version: int | None) -> Memory:
-        """Hide a memory from recall."""
+    def delete(self, id: str, expected_version: int | None, *, with_earlier: bool) -> Memory:
+        """Hide a memory from recall, with what it superseded if that is wanted."""
         memory = self._visible(id)
         check_version(memory, expected_version)
         if self._is_own(memory):
-            return self.remember.delete(self.scope, memory)
+            return self.remember.delete(self.scope, memory, with_earlier=with_earlier)
+        if with_earlier:
+            raise NotAllowed(
+                f"what memory {memory.id} superseded is {memory.owner}'s alone",
+                hint="Delete the memory without its earlier ones.",
+            )
         return self._change_shared().delete(self._writable(memory), memory)
 
     def restore(self, id: str) -> Memory:

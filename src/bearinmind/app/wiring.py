@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
-from bearinmind.errors import InvalidSetting, WorkFailure
+from bearinmind.errors import InvalidQuery, InvalidSetting, WorkFailure
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.models import encoder_socket, factory, forks
@@ -36,7 +36,7 @@ from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.sensitive import Boundary, Reveal
 from bearinmind.store.factory import Access, open_store
 from bearinmind.text import ids
-from bearinmind.types import Link, Memory, MemoryId, Scope, UserId
+from bearinmind.types import Link, Memory, MemoryId, Query, Scope, UserId
 from bearinmind.vault.keys import choose as choose_keys
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work import embed, extract
@@ -84,6 +84,21 @@ class Parts:
     def group(self, kind: type[Group]) -> Group:
         """A group of verbs, which names the parts that it needs as its fields."""
         return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
+
+    def recall_for(self, query: Query) -> Recall:
+        """The read path with the weights that a query gives its legs and its decay."""
+        if not query.leg_weights and not query.decay_days:
+            return self.recall
+        weights = {**self.settings.leg_weights, **query.leg_weights}
+        decay = {**self.settings.decay_days, **query.decay_days}
+        changed = self.settings.model_copy(update={"leg_weights": weights, "decay_days": decay})
+        store = self.store.for_recall()
+        if not _legs(store, self.active_space, changed):
+            raise InvalidQuery(
+                "leg_weights leaves neither words nor meaning to look by",
+                hint="Leave the lexical leg or the dense leg on.",
+            )
+        return recall_of(changed, store, self.active_space, self.reranker, self.executor)
 
     def for_user(self, user: UserId, key: str | None) -> Parts:
         """The parts for another user, whose queries are not captured."""

@@ -31,6 +31,7 @@ class Page:
     limit: int
     after: tuple[datetime, MemoryId] | None = None
     newest_first: bool = True
+    by_importance: bool = False  #: the most important first; such a list has one page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from bearinmind.errors import InvalidQuery
 from bearinmind.text.analysis import fold
 from bearinmind.trace import Span
 from bearinmind.types import Memory, Query, Trust
@@ -34,6 +35,8 @@ class Adjustments:
 
     def most(self, query: Query, span: Span | None = None) -> float:
         """The largest product that the factors of a memory can have."""
+        if query.boost:
+            return math.inf  # nothing is known of somebody's own function
         most = 1 + self.exact
         if span:
             most *= 1 + self.time * most_share_of_time(span)
@@ -58,7 +61,20 @@ class Adjustments:
             factors["decay"] = decay(memory, self.decay_days[memory.category], now)
         if self.trust and memory.provenance.trust in self.trust:
             factors["trust"] = self.trust[memory.provenance.trust]
+        if query.boost:
+            factors["boost"] = boost(memory, query.boost)
         return factors
+
+
+def boost(memory: Memory, function: Callable[[Memory], float]) -> float:
+    """The factor that the caller's own function gives a memory."""
+    factor = function(memory)
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < math.inf:
+        raise InvalidQuery(
+            f"boost gave {factor!r} for the memory {memory.id}; it must be a number above 0",
+            hint="Give 1 for a memory that is to stay as it is.",
+        )
+    return float(factor)
 
 
 def importance_prior(memory: Memory, weight: float) -> float:

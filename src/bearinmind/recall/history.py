@@ -29,7 +29,7 @@ from bearinmind.types import (
     is_expired,
 )
 
-DEEPEST = 10  # steps of a provenance walk
+USUAL_DEPTH, DEEPEST = 10, 100  # steps of a provenance walk
 # A brief: what people expect an agent to know before it is asked.
 LEADING = frozenset({"preferences", "decisions"})
 _LEADING_BONUS = 0.25
@@ -256,8 +256,9 @@ def timeline(
     )
 
 
-def why(store: Store, scope: Scope, memory: Memory, depth: int = DEEPEST) -> Why:
+def why(store: Store, scope: Scope, memory: Memory, depth: int = USUAL_DEPTH) -> Why:
     """Walk back from a memory over what it derives from, what caused it and what it superseded."""
+    check_number("depth", depth, DEEPEST)
     steps: list[Step] = []
     seen = {memory.id}
     frontier = [memory.id]
@@ -305,6 +306,9 @@ class Listing:
         A page does not end between memories of one time and id: the next would begin behind both.
         """
         memories = [memory for view in self.views for memory in self.store.browse(view, page)]
+        if page.by_importance:
+            memories.sort(key=lambda each: (each.importance, *_place(each)), reverse=True)
+            return memories[: page.limit]
         memories.sort(key=_place, reverse=page.newest_first)
         behind = memories[page.limit :]
         last = _place(memories[page.limit - 1]) if behind else None

@@ -15,6 +15,7 @@ from dataclasses import replace
 from bearinmind.protocols import Following, Fusion, Leg
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.pipeline import Recall
+from bearinmind.trace import Answer
 from bearinmind.types import Candidate, MemoryId, Ranking
 
 #: A memory must still be found after so many days.
@@ -33,6 +34,23 @@ def warnings(recall: Recall, limit: int) -> dict[str, str]:
         **locked_out(fusion, legs, limit, following),
         **adjusted_out(fusion, legs, limit, recall.adjustments, following),
     }
+
+
+def noted(recall: Recall, answer: Answer) -> Answer:
+    """The answer with what the weights and the boost of its own query lock out in its trace."""
+    query = answer.query
+    if not (query.leg_weights or query.decay_days or query.boost):
+        return answer
+    found = [*warnings(recall, query.limit).values()]
+    factors = [each.factors["boost"] for each in answer.trace.judged if "boost" in each.factors]
+    least = _least_share(recall.fusion, _silent(recall.legs, recall.following), query.limit)
+    if factors and min(factors) / max(factors) < least:
+        found.append(
+            f"boost locks out: the best possible memory with the factor {min(factors):g} ranks "
+            f"below the weakest of {query.limit} with {max(factors):g}; at least "
+            f"{_rounded_up(least * max(factors)):g} lets it in"
+        )
+    return replace(answer, trace=replace(answer.trace, locked_out=tuple(found)))
 
 
 def locked_out(

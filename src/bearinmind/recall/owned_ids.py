@@ -65,7 +65,7 @@ def bare_history(states: ThingHistory) -> ThingHistory:
         tuple(
             replace(
                 state,
-                memory=_bare_memory(state.memory),
+                memory=with_bare_id(state.memory),
                 outdated=state.outdated and replace(state.outdated, by=bare(state.outdated.by)),
             )
             for state in chain
@@ -80,20 +80,21 @@ def bare(key: MemoryId) -> MemoryId:
     return MemoryId(ids.split_owner(key)[1])
 
 
-def _bare_memory(memory: Memory) -> Memory:
+def with_bare_id(memory: Memory) -> Memory:
+    """A memory under the id that its owner gave it."""
     return replace(memory, id=bare(memory.id))
 
 
 def _bare_hit(hit: Hit, name: Callable[[MemoryId], MemoryId]) -> Hit:
     return replace(
         hit,
-        memory=_bare_memory(hit.memory),
-        attached=tuple(map(_bare_memory, hit.attached)),
+        memory=with_bare_id(hit.memory),
+        attached=tuple(map(with_bare_id, hit.attached)),
         path=_bare_path(hit.path, name),
         earlier=tuple(
             replace(
                 state,
-                memory=_bare_memory(state.memory),
+                memory=with_bare_id(state.memory),
                 outdated=replace(state.outdated, by=name(state.outdated.by)),
             )
             for state in hit.earlier

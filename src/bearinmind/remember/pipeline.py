@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ from bearinmind.remember.sensitive import (
 )
 from bearinmind.remember.update import (
     Changes,
+    Deleted,
     Update,
     deleted_version,
     draft_of,
@@ -278,15 +280,26 @@ class Remember:
         )
         return update(scope, memory, changes, expected_version)
 
-    def delete(self, scope: Scope, memory: Memory) -> Memory:
+    def delete(self, scope: Scope, memory: Memory, *, with_earlier: bool = False) -> Deleted:
         """Hide a memory from recall; it can be restored.
 
         Inside a supersede chain its neighbours are linked to each other, so that the memories it
-        had superseded stay superseded.
+        had superseded stay superseded. At its end the one before is live again, or with
+        `with_earlier` deleted as well, and so on down the chain.
         """
+        links = self.store.links(scope, [memory.id])
+        below = [x.target for x in links if x.kind is LinkKind.SUPERSEDES and x.source == memory.id]
         deleted = deleted_version(memory, self.clock())
         self.store.replace(scope, deleted, self._bridge(scope, memory.id, deleted.updated_at))
-        return deleted
+        superseded = {link.target for link in self.store.newer(scope, below)} if below else {*below}
+        earlier = self.store.get_many(scope, [x for x in below if x not in superseded])
+        free = [each for each in earlier.values() if each.deleted_at is None]
+        fields = {each.name: getattr(deleted, each.name) for each in dataclasses.fields(Memory)}
+        if not with_earlier:
+            return Deleted(**fields, live_again=tuple(each.id for each in free))
+        further = [self.delete(scope, each, with_earlier=True) for each in free]
+        too = tuple(id_ for each in further for id_ in (each.id, *each.deleted_too))
+        return Deleted(**fields, deleted_too=too)
 
     def restore(self, scope: Scope, memory: Memory) -> Memory:
         """Bring a deleted memory back."""

@@ -13,7 +13,7 @@ from bearinmind.outdates.verdicts import is_less
 from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.remember.admit import Rules, admit
 from bearinmind.remember.sensitive import UNSEAL, Boundary, Reveal, record_of, under_present_key
-from bearinmind.types import Draft, Filter, Memory, Provenance, Scope, Trust
+from bearinmind.types import Draft, Filter, Memory, MemoryId, Provenance, Scope, Trust
 
 _TICK = timedelta(microseconds=1)
 _SEALED = "sealed"  # is admitted in the place of a content that cannot be read here
@@ -45,6 +45,14 @@ def next_version(memory: Memory, now: datetime) -> Memory:
     return replace(
         memory, version=memory.version + 1, updated_at=max(now, memory.updated_at + _TICK)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted(Memory):
+    """A memory that was deleted, and what became of those that it had superseded."""
+
+    live_again: tuple[MemoryId, ...] = ()  #: nothing supersedes them any more
+    deleted_too: tuple[MemoryId, ...] = ()
 
 
 def deleted_version(memory: Memory, now: datetime) -> Memory:

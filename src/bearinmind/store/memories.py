@@ -24,7 +24,6 @@ from bearinmind.types import (
     Scope,
     State,
     Stored,
-    says_more,
 )
 
 
@@ -137,6 +136,9 @@ class MemoriesInDatabase(OnDatabase):
         return rows.to_memory(records[0]) if records else None
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
+        if page.by_importance:
+            parameters = rows.from_filter_and_states(filter) | {"limit": page.limit}
+            return [*map(rows.to_memory, self._database.read("list_important", parameters))]
         beginning = rows.NOT_YET if page.newest_first else -rows.NOT_YET
         time, after_id = page.after or (None, MemoryId(""))
         parameters = rows.from_filter_and_states(filter) | {
@@ -286,3 +288,9 @@ def refuse_cycle(transaction: Owned, link: Link) -> None:
             raise errors.SupersedeCycle(
                 f"{link.target} already supersedes {link.source}, directly or by way of others"
             )
+
+
+def says_more(before: Memory, after: Memory) -> bool:
+    """Whether a version has content that the version before it did not have."""
+    is_back = before.deleted_at is not None
+    return after.deleted_at is None and (is_back or before.content != after.content)

@@ -84,6 +84,8 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mind]:
 
 #: By verb: arguments that a memory in this process takes, and a server does not.
 ONLY_HERE = {
+    "recall": {"boost"},  # a function cannot be sent
+    "why_not": {"boost"},
     "learn": {"said_at", "inbox"},  # for the import of conversations, which runs beside the store
     "secrets.reveal": {"agent"},  # the key says who asks
     "accounts.audit": {"everybody"},  # a key with admin access is for everybody's

@@ -16,7 +16,7 @@ from bearinmind.outdates.verdicts import MARK, judgement_of, prevailing_of_pairs
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer
-from bearinmind.types import LinkKind, Scope, UserId
+from bearinmind.types import LinkKind, MemoryId, Scope, UserId
 from bearinmind_bench import audit, pairs
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery, Pair
@@ -102,7 +102,7 @@ class Product:
 
     def ask(self, query: EvaluationQuery) -> Answer:
         """Recall, and say what each leg made of the memories that matter."""
-        memory = self._users.get(query.user) or self._open(query.user)
+        memory = self.mind_of(query.user)
         pool = max(memory.settings.pool, DEPTH)
         fields: QueryFields = {"limit": DEPTH, "pool": pool, "all": True}
         if query.as_of:
@@ -114,6 +114,14 @@ class Product:
             self._faults.setdefault(fault, set()).add(query.id)
         self.recipe = _recipe(answer)
         return self._answer(answer, query, milliseconds)
+
+    def mind_of(self, user: str) -> Mind:
+        """The memory of a user, as a run asks it."""
+        return self._users.get(user) or self._open(user)
+
+    def name_of(self, id: MemoryId) -> str:
+        """The id that a memory has in the set."""
+        return self._corpus.names[id]
 
     def marks(self, among: Iterable[Pair]) -> frozenset[pairs.Mark]:
         """Which memories of these pairs are known to outdate the other, the newer first."""

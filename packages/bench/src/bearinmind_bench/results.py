@@ -28,6 +28,7 @@ class Manifest(_Frozen):
     code: str  #: a fingerprint of the package's own files
     versions: Mapping[str, str]  #: Python, SQLite and the libraries that rankings depend on
     platform: str
+    machine: str = ""  #: the processor, and how many of its cores there are
     data: str  #: name of the evaluation set
     fingerprint: str  #: of its content
     split: str

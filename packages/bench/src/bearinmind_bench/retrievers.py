@@ -8,6 +8,8 @@
 
 `corpus` are the memories to answer from, `others` those of all other users: they may count in the
 statistics of words, as they do where many users share one index, and are never given back.
+
+A bare function `find(corpus, query, k)` will do, too.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from time import perf_counter
@@ -41,8 +44,20 @@ class Retriever(Protocol):
         """The ids of the k best memories, best first, with their scores where there are any."""
 
 
-def load(name: str) -> type[Retriever]:
-    """The class of a baseline (`fts5-porter`) or of one's own (`module:Class`).
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """A bare function as a retriever."""
+
+    find: Callable[..., Any]
+    corpus: Sequence[Record]
+
+    def retrieve(self, query: str, k: int) -> Any:  # noqa: ANN401  it is checked when it comes back
+        """What the function finds."""
+        return self.find(self.corpus, query, k)
+
+
+def load(name: str) -> Callable[..., Retriever]:
+    """The class of a baseline (`fts5-porter`), or a class or function of one's own (`module:Name`).
 
     Raises:
         InvalidRetriever: there is none of that name, or it cannot retrieve.
@@ -56,6 +71,12 @@ def load(name: str) -> type[Retriever]:
             hint=f"The baselines are {', '.join(BASELINES)}.",
         )
     loaded = getattr(_imported(module_name), class_name, None)
+    if callable(loaded) and not isinstance(loaded, type):
+        try:
+            inspect.signature(loaded).bind("corpus", "query", "k")
+        except TypeError as exc:
+            raise InvalidRetriever(f"{name!r} does not take (corpus, query, k): {exc}") from None
+        return partial(Bare, loaded)
     if not isinstance(loaded, type):
         what = "no class" if loaded is None else f"a {type(loaded).__name__}, not a class,"
         raise InvalidRetriever(f"the module {module_name!r} has {what} {class_name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import os
 import platform
 import resource
 import sqlite3
@@ -55,6 +56,7 @@ def describe(
         code=_code_fingerprint(),
         versions={**_versions(), **versions},
         platform=f"{platform.system()} {platform.machine()}",
+        machine=machine(),
         data=data.name,
         fingerprint=data.fingerprint,
         split=split,
@@ -77,6 +79,16 @@ def _versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def machine() -> str:
+    """The processor, as far as the system names it, and how many cores it has."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = {line.partition(":")[2].strip() for line in lines if line.startswith("model name")}
+    return f"{', '.join(sorted(named)) or platform.processor()}, {os.cpu_count()} cores"
 
 
 @lru_cache(maxsize=1)

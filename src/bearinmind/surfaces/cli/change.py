@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from bearinmind.app import Mind
 from bearinmind.errors import EmptyContent, InvalidInput, MindError
 from bearinmind.recall.attach import one_line
 from bearinmind.remember.pipeline import PurgePlan
+from bearinmind.remember.update import Deleted
 from bearinmind.surfaces.cli import guard, options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -210,10 +212,16 @@ def _plain_versions(mind: Mind, memory: Memory) -> int:
     return sum(not version.sensitive for version in mind.versions(memory.id))
 
 
-def delete(run: Session, ids: options.Ids) -> None:
+def delete(run: Session, ids: options.Ids, with_earlier: options.WithEarlier = False) -> None:
     """Hide memories from recall; they can be restored."""
     with run.existing() as mind:
-        _each(run, mind.get, ids, mind.delete, "Deleted")
+        verb = partial(mind.delete, with_earlier=with_earlier)
+        for memory in _each(run, mind.get, ids, verb, "Deleted"):
+            if isinstance(memory, Deleted) and memory.live_again:
+                free = ", ".join(memory.live_again)
+                run.note(f"note: live again, which {memory.id} superseded: {free}")
+            if isinstance(memory, Deleted) and memory.deleted_too:
+                run.note(f"note: deleted with {memory.id}: {', '.join(memory.deleted_too)}")
 
 
 def restore(run: Session, ids: options.Ids) -> None:
@@ -340,7 +348,7 @@ def _each(
     ids: Sequence[str],
     verb: Callable[[str], Memory],
     word: str,
-) -> None:
+) -> list[Memory]:
     """Do something to each memory; all ids are known to exist before the first is touched."""
     done: list[Memory] = []
     failed: list[MindError] = []
@@ -356,6 +364,7 @@ def _each(
         guard.tell(error, as_json=run.as_json)
     if failed:
         raise failed[0]
+    return done
 
 
 def _deleted(mind: Mind) -> list[MemoryId]:

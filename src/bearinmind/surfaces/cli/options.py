@@ -13,7 +13,8 @@ import typer
 
 from bearinmind.app.requests import DraftFields, FilterFields, ListFields
 from bearinmind.config import Configuration, Settings
-from bearinmind.errors import MindError
+from bearinmind.errors import InvalidQuery, MindError
+from bearinmind.recall.history import DEEPEST
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
 from bearinmind.surfaces import times
 from bearinmind.types import LinkKind, SortBy, State, Trust
@@ -112,6 +113,33 @@ InStates = Annotated[
 ListLimit = Annotated[
     int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most memories to show.")
 ]
+ByImportance = Annotated[
+    bool, typer.Option("--by-importance", help="Begin with the most important.")
+]
+WithEarlier = Annotated[
+    bool,
+    typer.Option(
+        "--with-earlier",
+        help="Delete what they superseded, too, which would be live again otherwise.",
+    ),
+]
+Depth = Annotated[
+    int, typer.Option("--depth", min=1, max=DEEPEST, help="How many steps back, at most.")
+]
+LegWeights = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leg-weight", metavar="LEG=WEIGHT", help="Just now, such as graph=0: off; repeatable."
+    ),
+]
+DecayDays = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--decay",
+        metavar="CATEGORY=DAYS",
+        help="After so many days a score has faded to 1/e; repeatable.",
+    ),
+]
 Before = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many before it.")]
 After = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many after it.")]
 Sorting = Annotated[
@@ -127,6 +155,22 @@ def words(values: Iterable[str] | None) -> list[str] | None:
     if not values:
         return None
     return [word for value in values for part in value.split(",") if (word := part.strip())]
+
+
+def numbers(option: str, texts: Iterable[str] | None) -> dict[str, float] | None:
+    """Numbers by name, from texts such as `graph=0.5`; None when there are none."""
+    if not texts:
+        return None
+    found = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise InvalidQuery(
+                f"{option} {text!r} sets nothing", hint="Write NAME=NUMBER, such as graph=0.5."
+            ) from None
+    return found
 
 
 def draft_fields(

@@ -17,7 +17,7 @@ from bearinmind.graph.lookup import MemoryCard
 from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
 from bearinmind.recall.attach import one_line
-from bearinmind.recall.history import Step
+from bearinmind.recall.history import USUAL_DEPTH, Step
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
@@ -80,6 +80,7 @@ def list_memories(
     oldest_first: Annotated[
         bool, typer.Option("--oldest-first", help="Begin with the oldest.")
     ] = False,
+    by_importance: options.ByImportance = False,
     owner: options.OfOwner = None,
     state: options.InStates = None,
 ) -> None:
@@ -91,9 +92,10 @@ def list_memories(
     with run.reading(ListAnswer(memories=(), states={}, as_data=(), next=None)) as mind:
         # One more than is shown tells whether there is another page.
         page = mind.list(
-            limit=limit + 1,
+            limit=limit + (not by_importance),
             after=_place(after) if after else None,
             newest_first=not oldest_first,
+            by_importance=by_importance,
             **chosen,
         )
         answer = ListAnswer.of(mind, page, limit, options.moment(chosen, "as_of"))
@@ -132,10 +134,10 @@ def get(
     run.reply(codec.to_data(answer) | _graph_data(card), human)
 
 
-def why(run: Session, id: options.Id) -> None:
+def why(run: Session, id: options.Id, depth: options.Depth = USUAL_DEPTH) -> None:
     """Show what led to a memory."""
     with run.existing() as mind:
-        answer = WhyAnswer.of(mind, mind.why(id))
+        answer = WhyAnswer.of(mind, mind.why(id, depth=depth))
         card = mind.graph.of_memory(answer.memory.id)
     run.reply(
         codec.to_data(answer) | _graph_data(card), lambda: [_why_tree(answer, _graph_rows(card))]

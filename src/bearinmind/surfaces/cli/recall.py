@@ -97,6 +97,8 @@ def recall(
     every: Annotated[
         bool, typer.Option("--all", help="Show weak guesses too, as hits like the others.")
     ] = False,
+    leg_weights: options.LegWeights = None,
+    decay: options.DecayDays = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show how the answer was found.")] = False,
     why_not: Annotated[
         str | None,
@@ -116,6 +118,8 @@ def recall(
         "group": group_by,
         "min_probability": min_probability,
         "all": every or None,
+        "leg_weights": options.numbers("--leg-weight", leg_weights),
+        "decay_days": options.numbers("--decay", decay),
     }
     fields = cast("QueryFields", {**filters, **options.without_none(query_options)})
     if why_not is not None:
@@ -142,6 +146,8 @@ def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
 def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: bool) -> None:
     for missing in answer.trace.failed:
         run.note(f"degraded: {missing}")
+    for warning in answer.trace.locked_out:
+        run.note(f"note: {warning}")
     for missing in answer.trace.partial:
         run.note(f"note: {missing}; words find everything already")
     if answer.trace.failed and not answer.trace.answered:

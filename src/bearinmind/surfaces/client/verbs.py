@@ -15,7 +15,7 @@ from bearinmind.app.requests import DraftFields, ListFields, NotStored, Place, Q
 from bearinmind.learn.model import Learned, Message
 from bearinmind.models.server_calls import Steps
 from bearinmind.protocols import Statistics
-from bearinmind.recall.history import ThingHistory, Timeline, Why
+from bearinmind.recall.history import USUAL_DEPTH, ThingHistory, Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.remember.pipeline import PurgePlan
@@ -128,10 +128,13 @@ class ServerVerbs(Group[Way]):
         return memory
 
     @verb
-    def delete(self, id: str, *, expected_version: int | None = None) -> Steps[Memory]:
-        """Hide a memory from recall; it can be restored."""
+    def delete(
+        self, id: str, *, expected_version: int | None = None, with_earlier: bool = False
+    ) -> Steps[Memory]:
+        """Hide a memory from recall; it can be restored. The answer names what is live again."""
         row = BY_NAME["delete"]
         named = {"id": ids.canonical(id), "expected_version": expected_version}
+        named |= {"with_earlier": with_earlier}
         settled = yield from self._calls.settle(row, request_of(row, named))
         if settled.doubtful and isinstance(settled.error, _MAY_BE_DELETED):
             present = yield from self._memory(id)
@@ -231,9 +234,13 @@ class ServerVerbs(Group[Way]):
         limit: int = 20,
         after: str | Place | None = None,
         newest_first: bool = True,
+        by_importance: bool = False,
         **fields: Unpack[ListFields],
     ) -> Steps[Sequence[Memory]]:
-        """Memories by creation time, own and shared; `after` continues behind one, or a place."""
+        """Memories by creation time, own and shared; `after` continues behind one, or a place.
+
+        With `by_importance` the most important first: one page, of at most 1,000.
+        """
         if isinstance(after, str):
             last = yield from self._memory(after)
             after = (last.created_at, last.id)
@@ -242,7 +249,11 @@ class ServerVerbs(Group[Way]):
         cursor = write_cursor(*after) if after else None
         while left:
             page = yield from self._page(
-                limit=min(left, _PAGE), after=cursor, newest_first=newest_first, **fields
+                limit=min(left, _PAGE),
+                after=cursor,
+                newest_first=newest_first,
+                by_importance=by_importance or None,
+                **fields,
             )
             memories += page.memories
             cursor, left = page.next, left - len(page.memories)
@@ -263,9 +274,9 @@ class ServerVerbs(Group[Way]):
         return self._page(limit=limit, after=after, newest_first=newest_first, **fields)
 
     @verb
-    def why(self, id: str) -> Steps[Why]:
-        """What led to a memory."""
-        answer = yield from self._calls.answer("why", id=ids.canonical(id))
+    def why(self, id: str, *, depth: int = USUAL_DEPTH) -> Steps[Why]:
+        """What led to a memory, at most so many steps back."""
+        answer = yield from self._calls.answer("why", id=ids.canonical(id), depth=depth)
         return Why(**_same_fields(Why, answer))
 
     @verb

@@ -23,6 +23,7 @@ from bearinmind.protocols import Statistics
 from bearinmind.recall.history import Step, ThingState
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
+from bearinmind.remember.update import Deleted
 from bearinmind.surfaces import for_agents
 from bearinmind.surfaces.hooks.standalone.memory_text import neutral, one_line, quoted
 from bearinmind.surfaces.mcp import agent_words
@@ -116,7 +117,7 @@ def left_out(type_: object) -> frozenset[str]:
     """The names of what an agent is not sent of answers of a type."""
     if type_ is Proposal:
         return _LEFT_OUT | _DECIDED
-    return _LEFT_OUT | _WRITTEN if type_ in (Memory, Outcome) else _LEFT_OUT
+    return _LEFT_OUT | _WRITTEN if type_ in (Memory, Deleted, Outcome) else _LEFT_OUT
 
 
 def _lean(value: Any, left_out: Collection[str]) -> Any:  # noqa: ANN401  whatever JSON can hold
@@ -275,6 +276,12 @@ def _stored_many(answer: a.StoreManyAnswer) -> str:
     )
 
 
+def _deleted(memory: Deleted) -> str:
+    live = f" Live again: {', '.join(memory.live_again)}." if memory.live_again else ""
+    too = f" Deleted too: {', '.join(memory.deleted_too)}." if memory.deleted_too else ""
+    return _changed(memory) + live + too
+
+
 def _changed(memory: Memory) -> str:
     done = "Deleted" if memory.deleted_at else "Changed"
     return f"{done}: {memory.id}, now version {memory.version}"
@@ -399,6 +406,7 @@ _SAYING: dict[type | tuple[type, ...], Callable[[Any], str]] = {
     a.GetAnswer: _whole,
     (Stored, AlreadyKnown): _stored,
     Memory: _changed,
+    Deleted: _deleted,
     Link: _linked,
     Resolved: lambda answer: "\n".join(map(_linked, answer.links)),
     a.HistoryAnswer: _history,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
 
 from bearinmind.accounts.keys import NewKey
 from bearinmind.app import Mind
 from bearinmind.learn.model import Learned, Message
+from bearinmind.remember.update import Deleted
 from bearinmind.surfaces import times
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
@@ -36,11 +38,10 @@ def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:
 def list_memories(mind: Mind, request: r.ListRequest) -> a.ListAnswer:
     """A page of memories."""
     after = a.read_cursor(request.after) if request.after else None
-    fields = request.given("after", "limit", "newest_first")
-    # One more than is shown tells whether there is another page.
-    page = mind.list(
-        limit=request.limit + 1, after=after, newest_first=request.newest_first, **fields
-    )
+    filters = request.given("after", "limit")
+    # One more than is shown tells whether there is another page; by importance there is none.
+    more = 0 if request.by_importance else 1
+    page = mind.list(limit=request.limit + more, after=after, **filters)
     return a.ListAnswer.of(mind, page, request.limit, request.as_of)
 
 
@@ -49,9 +50,17 @@ def get(mind: Mind, request: r.OneRequest) -> a.GetAnswer:
     return a.GetAnswer.of(mind, mind.get(request.id))
 
 
-def why(mind: Mind, request: r.OneRequest) -> a.WhyAnswer:
+def why(mind: Mind, request: r.WhyRequest) -> a.WhyAnswer:
     """What led to a memory."""
-    return a.WhyAnswer.of(mind, mind.why(request.id))
+    return a.WhyAnswer.of(mind, mind.why(request.id, depth=request.depth))
+
+
+def delete(mind: Mind, request: r.DeleteRequest) -> Deleted:
+    """Hide a memory."""
+    memory = mind.delete(request.id, **request.given("id"))
+    if isinstance(memory, Deleted):
+        return memory
+    return Deleted(**{each.name: getattr(memory, each.name) for each in fields(memory)})
 
 
 def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS
 from bearinmind.learn.model import Role
 from bearinmind.proposals import ProposalState
+from bearinmind.recall.history import DEEPEST, USUAL_DEPTH
 from bearinmind.remember.admit import (
     KEYWORD_LIMIT,
     KEYWORDS_LIMIT,
@@ -215,6 +216,12 @@ class QueryRequest(FilterRequest):
         None, ge=0, le=1, description="The least probability of a hit, in place of the usual one."
     )
     all: bool | None = Field(None, description="Also hits that are unlikely to answer.")
+    leg_weights: dict[str, float] = Field(
+        {}, description="By leg (lexical, dense, graph), in place of the setting; 0 turns it off."
+    )
+    decay_days: dict[str, float] = Field(
+        {}, description="By category: after how many days a score has faded to 1/e."
+    )
 
 
 class RecallRequest(QueryRequest):
@@ -235,6 +242,9 @@ class ListRequest(ListedRequest):
     limit: Count = 20
     after: Word | None = Field(None, description="The `next` of the page before.")
     newest_first: bool = True
+    by_importance: bool = Field(
+        False, description="The most important first, of those the newest; such a list has no next."
+    )
 
 
 class OneRequest(Request):
@@ -243,15 +253,26 @@ class OneRequest(Request):
     id: Id
 
 
+class WhyRequest(OneRequest):
+    """One memory, and how many steps back from it."""
+
+    depth: Annotated[int, Field(ge=1, le=DEEPEST), WHOLE] = USUAL_DEPTH
+
+
 class DeleteRequest(OneRequest):
     """One memory, perhaps only if it still is as it was."""
 
     expected_version: Version | None = None
+    with_earlier: bool = Field(
+        False,
+        description="Delete what it superseded, too, which would be live again otherwise.",
+    )
 
 
-class UpdateRequest(DeleteRequest):
+class UpdateRequest(OneRequest):
     """What is to change about a memory; what is not said stays."""
 
+    expected_version: Version | None = None
     content: Content | None = None
     category: Category | None = None
     tags: Tags | None = None

@@ -93,6 +93,8 @@ VERBS: tuple[Verb, ...] = (
                 "limit": "",
                 "group": "",
                 "all": "weak guesses too",
+                "leg_weights": "",
+                "decay_days": "",
             },
         ),
     ),
@@ -117,7 +119,7 @@ VERBS: tuple[Verb, ...] = (
         command="list",
         tool_text=Tool(
             name="memory_list",
-            says="List memories by time, newest first.",
+            says="List memories, newest first.",
             fields={
                 "categories": "",
                 "tags": "",
@@ -125,6 +127,7 @@ VERBS: tuple[Verb, ...] = (
                 **_SPAN,
                 "limit": "",
                 "after": "`next` of the page before",
+                "by_importance": "",
             },
         ),
     ),
@@ -166,16 +169,16 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="delete",
         says="Hide a memory from recall; it can be restored.",
-        takes=r.DeleteRequest,
-        gives=Memory,
+        function=f.delete,
         method="DELETE",
         path="/memories/{id}",
         command="delete",
         headers={"If-Match": "expected_version"},
         tool_text=Tool(
             name="memory_delete",
-            says="Hide a memory that is wrong or unwanted; its owner can restore it.",
-            fields={"id": ""},
+            says="Hide a memory that is wrong or unwanted; its owner can restore it. "
+            "What it superseded is live_again but with_earlier.",
+            fields={"id": "", "with_earlier": ""},
             destructive=True,
         ),
     ),
@@ -250,7 +253,9 @@ VERBS: tuple[Verb, ...] = (
         path="/memories/{id}/why",
         command="why",
         tool_text=Tool(
-            name="memory_why", says="Trace what led to a memory, by its links.", fields={"id": ""}
+            name="memory_why",
+            says="Trace what led to a memory, by its links.",
+            fields={"id": "", "depth": ""},
         ),
     ),
     _read(

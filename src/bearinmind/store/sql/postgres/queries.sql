@@ -238,6 +238,12 @@ AND (m.created_at, m.id) > (:after_time, :after_id)
 AND /*state*/ = ANY(:states::text [])
 ORDER BY m.created_at, m.id LIMIT :limit;
 
+-- list_important: memories that a filter admits, the most important first
+SELECT /*columns*/ FROM /*all_held*/
+WHERE /*admitted*/
+AND /*state*/ = ANY(:states::text [])
+ORDER BY m.importance DESC, m.created_at DESC, m.id DESC LIMIT :limit;
+
 -- count_admitted: how many memories a filter admits
 SELECT count(*) FROM /*all_held*/ WHERE /*admitted*/ AND /*state*/ = ANY(:states::text []);
 
