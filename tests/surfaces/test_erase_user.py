@@ -83,7 +83,7 @@ def test_an_administrator_erases_a_user_of_a_server(path: Path) -> None:
         with pytest.raises(errors.NotAllowed):
             ada.accounts.plan_erasure("root")
         plan = root.accounts.plan_erasure("ada")
-        with pytest.raises(errors.VersionConflict, match="1 memories by now, not 7"):
+        with pytest.raises(errors.UserChanged, match="1 memories by now, not 7"):
             root.accounts.erase_user("ada", memories=7)
         done = root.accounts.erase_user("ada", memories=plan.memories)
 

@@ -60,7 +60,7 @@ def test_json_hits_carry_placings_factors_and_links(run: Run, remember: Run) -> 
 
 
 def test_people_see_replacements_resolutions_pointers_and_trust(run: Run, remember: Run) -> None:
-    old = remember("The cache is Redis.", "--created-at", "2026-01-01")
+    old = remember("The cache is Redis.", "--created-at", "2026-01-01", "--trust", "external")
     id_ = remember("The cache is Valkey.", "--supersedes", old, "--trust", "external")
     fix = remember("Raise the memory limit.")
     other = remember("Sizing guide.")

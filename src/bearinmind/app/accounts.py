@@ -23,9 +23,9 @@ from bearinmind.errors import (
     InvalidKeyTerms,
     KeyNotFound,
     NotAllowed,
+    UserChanged,
     UserExists,
     UserNotFound,
-    VersionConflict,
 )
 from bearinmind.protocols import AuditEntry, Store, User
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
@@ -122,10 +122,7 @@ class Accounts:
         if plan.user == self.scope.user:
             raise NotAllowed("nobody erases themselves", hint="Another administrator can.")
         if plan.memories != memories:
-            raise VersionConflict(
-                f"{name!r} has {plan.memories:,} memories by now, not {memories:,}",
-                hint="Look at the plan again; disable the user first, so that nothing is added.",
-            )
+            raise UserChanged(f"{name!r} has {plan.memories:,} memories by now, not {memories:,}")
         whole = self.store.erase_user(plan.user, plan.pseudonym)
         if any(self.store.held_by(plan.user).values()):  # by a request that had been let in before
             whole = self.store.erase_user(plan.user, plan.pseudonym)

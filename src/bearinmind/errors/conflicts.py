@@ -102,6 +102,12 @@ class StoreChanged(Conflict):
     )
 
 
+class UserChanged(Conflict):
+    """The memories of a user are not those of the plan by which the user is erased."""
+
+    hint = "Look at the plan again; disable the user first, so that nothing is added."
+
+
 class UserExists(Conflict):
     """A user of this name exists already."""
 
