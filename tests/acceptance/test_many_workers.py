@@ -145,7 +145,7 @@ def test_whoever_claims_does_not_wait_for_another_who_is_claiming(
     _fill(store, make, 14)
     asked = {"kinds": ["embed"], "now": from_time(noon), "until": from_time(noon), "limit": 5}
     with store._pool.writing() as transaction:
-        first = {number for _, number in transaction.rows("claim", asked)}
+        first = {row[1] for row in transaction.rows("claim", asked)}
         second = {job.number for job in store.claim(["embed"], 99, noon, noon + MINUTE)}
         assert len(first) == 5
         assert len(second) == 9

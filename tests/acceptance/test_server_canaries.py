@@ -187,6 +187,9 @@ def administer(house: House) -> None:
     house.verb("accounts.disable_user", who="root", name="eve")
     house.verb("accounts.enable_user", who="root", name="eve")
     house.verb("accounts.users", who="root")
+    house.verb("accounts.add_user", who="root", name="zoe")
+    plan = house.verb("accounts.plan_erasure", who="root", name="zoe")
+    house.verb("accounts.erase_user", who="root", name="zoe", memories=plan["held"]["memories"])
     house.verb("accounts.audit", who="root", limit=1_000)
     for name in ("whole_traffic", "shares", "sizes", "reports"):
         house.verb(f"server.{name}", who="root")

@@ -146,6 +146,8 @@ def test_every_table_that_says_whose_a_row_is_is_erased(filled: tuple[Store, Dum
         text for name, text in load_statements(dialect).items() if name.startswith("erase_")
     )
     for table, rows in dump().items():
-        assert rows or table.startswith("lexicon"), f"{table} is empty: nothing is proven of it"
-        if NAMING & {*rows[0]}:
+        # What clients may do is forgotten within a minute.
+        allowed = table.startswith(("lexicon", "allowances"))
+        assert rows or allowed, f"{table} is empty: nothing is proven of it"
+        if rows and NAMING & {*rows[0]}:
             assert f"DELETE FROM {table} " in erasing, table

@@ -50,7 +50,7 @@ WRITES_ELSE = """
     claim give_back revive queue_missing use_extractor finish_extraction
     add_mentions add_statements retract end_relation merge unmerge
     add_user set_disabled erase_user add_key end_key count_writes
-    add_session end_session count_traffic
+    add_session end_session count_traffic take_allowance forget_allowances
     open_feed close_feed keep_peer settle refuse propose decide close
 """
 READS = """
@@ -63,7 +63,7 @@ READS = """
     graph_counts
     shares shared_with sharers visible visible_beginning visible_after rights visible_statistics
     visible_concepts
-    users key keys
+    users user key keys allowance_wait queue_ends replica_lag uses_by_owner
     feed changes numbers states vectors_of peer peer_numbers conflicts
     proposals proposal proposal_counts same_content
     check for_recall facts

@@ -10,6 +10,7 @@ import pytest
 
 from bearinmind import codec
 from bearinmind.app import Mind
+from bearinmind.errors import MindError
 from bearinmind.protocols import Store
 from bearinmind.surfaces.verbs.table import VERBS
 from bearinmind.testing import FixedClock
@@ -28,14 +29,27 @@ ASKED: dict[str, dict[str, Any]] = {
     "my_shares": {},
     "brief": {},
     "curation.proposals": {},
+    "graph.hubs": {},
+    "graph.merges": {},
+    "accounts.my_keys": {},
+    "accounts.my_audit": {},
+    "server.agent_sessions": {},
+    "server.density": {},
+    "server.traffic": {},
 }
-#: These name one memory, proposal or key, and are asked about one that is not there.
+#: These name one memory, proposal, key or concept, and are asked about one that is not there.
 ABSENT = {
     "why_not": {"query": "walrus", "id": "zzzzzzzzzzzz"},
     "get": {"id": "zzzzzzzzzzzz"},
     "why": {"id": "zzzzzzzzzzzz"},
     "secrets.reveal": {"id": "zzzzzzzzzzzz"},
     "curation.proposal": {"id": "zzzzzzzzzzzz"},
+    "plan_purge": {"ids": ["zzzzzzzzzzzz"]},
+    "graph.of_memory": {"id": "zzzzzzzzzzzz"},
+    "graph.concept": {"concept": "Kelp Street"},
+    "graph.neighbours": {"concept": "Kelp Street"},
+    "graph.subgraph": {"centre": "Kelp Street"},
+    "graph.path": {"start": "Kelp Street", "goal": "Ilse"},
 }
 
 
@@ -77,6 +91,16 @@ def test_what_others_hold_changes_nothing_that_a_user_is_told(worlds: list[Mind]
     alone, beside = worlds
     for name, fields in ASKED.items():
         assert told(beside, name, fields) == told(alone, name, fields), name
+
+
+def test_what_others_hold_is_not_there_for_a_user(worlds: list[Mind]) -> None:
+    for name, fields in ABSENT.items():
+        problems = []
+        for world in worlds:
+            with pytest.raises(MindError) as caught:
+                told(world, name, fields)
+            problems.append((caught.value.code, caught.value.message))
+        assert problems[0] == problems[1], name
 
 
 def test_one_who_has_nothing_is_told_of_nothing_that_waits(worlds: list[Mind]) -> None:

@@ -184,7 +184,7 @@ def test_the_pool_is_never_smaller_than_the_limit(ask: Ask) -> None:
 
 #: Few change a schema or a setting, or begin a transaction: for indexes, and to move a store.
 BEGINNINGS = {
-    *("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "DROP"),
+    *("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "DROP", "ALTER"),
     *("BEGIN", "SET", "TRUNCATE", "ANALYZE", "PRAGMA"),
 }
 

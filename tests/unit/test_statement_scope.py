@@ -29,7 +29,11 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
         "a key is rotated for everybody": "sealed_under",
         "anybody may share with a reader": "sharers shared_with",
         "an administrator reads what everybody did": (
-            "list_whole_audit traffic_of_all users_in_traffic all_shares versions_by_owner"
+            "list_whole_audit traffic_of_all users_in_traffic all_shares versions_by_owner "
+            "uses_by_owner"
+        ),
+        "a user is erased from what others have": (
+            "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts redact_audit"
         ),
         "what servers counted long ago is forgotten": "forget_traffic",
         "a number is the file's own, and was found by a statement that names the owner": (
@@ -41,7 +45,8 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
     },
     "postgres": {
         "a worker works for every user": (
-            "anything_due claim revive work_counts next_due count_dead count_readings_due dead_jobs"
+            "anything_due claim revive work_counts next_due count_dead count_readings_due dead_jobs "
+            "queue_ends"
         ),
         "a space or an extractor comes or goes for everybody": (
             "spaces vectors_by_space queue_all queue_comparisons drop_vectors drop_counts "
@@ -54,7 +59,11 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
         "a key is rotated for everybody": "sealed_under",
         "anybody may share with a reader": "sharers shared_with",
         "an administrator reads what everybody did": (
-            "list_whole_audit traffic_of_all users_in_traffic all_shares versions_by_owner"
+            "list_whole_audit traffic_of_all users_in_traffic all_shares versions_by_owner "
+            "uses_by_owner"
+        ),
+        "a user is erased from what others have": (
+            "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts redact_audit"
         ),
         "what servers counted long ago is forgotten": "forget_traffic",
     },

@@ -86,6 +86,7 @@ ONLY_HERE: dict[str, dict[str, str]] = {
     "accounts": {
         "first_key": "the command serve --first-key",
         "authenticator": "the server itself asks it",
+        "people": "the server itself asks it",
         "sessions": "the server itself asks it, for the page",
         "writes_today": "in the keys of a user",
     },

@@ -134,7 +134,7 @@ class ServerVerbs(Group[Way]):
         """Hide a memory from recall; it can be restored. The answer names what is live again."""
         row = BY_NAME["delete"]
         named = {"id": ids.canonical(id), "expected_version": expected_version}
-        named |= {"with_earlier": with_earlier}
+        named |= {"with_earlier": True} if with_earlier else {}  # earlier servers do not know it
         settled = yield from self._calls.settle(row, request_of(row, named))
         if settled.doubtful and isinstance(settled.error, _MAY_BE_DELETED):
             present = yield from self._memory(id)
