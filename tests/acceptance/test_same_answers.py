@@ -140,7 +140,7 @@ def test_an_answer_is_the_same_in_a_file_and_on_a_server(pair: Pair, text: str) 
     "fields",
     [
         {"categories": ["preferences"]},
-        {"since": NOW - timedelta(days=30)},
+        {"created_from": NOW - timedelta(days=30)},
         {"as_of": NOW - timedelta(days=60)},
         {"states": [State.LIVE, State.SUPERSEDED]},
         {"limit": 3},
