@@ -45,8 +45,8 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
     },
     "postgres": {
         "a worker works for every user": (
-            "anything_due claim revive work_counts next_due count_dead count_readings_due dead_jobs "
-            "queue_ends"
+            "anything_due claim revive work_counts next_due count_dead count_readings_due "
+            "dead_jobs queue_ends"
         ),
         "a space or an extractor comes or goes for everybody": (
             "spaces vectors_by_space queue_all queue_comparisons drop_vectors drop_counts "
