@@ -38,7 +38,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "server.traffic": {},
 }
 #: These name one memory, proposal, key or concept, and are asked about one that is not there.
-ABSENT = {
+ABSENT: dict[str, dict[str, Any]] = {
     "why_not": {"query": "walrus", "id": "zzzzzzzzzzzz"},
     "get": {"id": "zzzzzzzzzzzz"},
     "why": {"id": "zzzzzzzzzzzz"},
