@@ -74,12 +74,6 @@ class Question(NamedTuple):
         whole = math.fsum(self.weights.values())
         return math.fsum(w for term, w in self.weights.items() if term in lost) / (whole or 1.0)
 
-    def lacks_rarest(self, memory: Memory, other: Memory) -> bool:
-        """Whether this memory lacks the rarest of its words, which the other has."""
-        most = max(self.weights.values(), default=0.0)
-        lost = _terms(other) - _terms(memory)
-        return any(self.weights.get(term, -1.0) >= most for term in lost)
-
 
 def _terms(memory: Memory) -> set[str]:
     return {*analysis.index(" ".join((memory.content, *memory.tags))).terms}
@@ -199,8 +193,8 @@ def _to_be_swapped(
         days = abs((one.created_at - other.created_at).total_seconds()) / _DAY
         if link is None and days < LEAST_DAYS:
             continue
-        if question.missed(other, one) > _MOST_LOST or question.lacks_rarest(other, one):
-            continue  # the rarest word says which machine or which invoice is meant
+        if question.missed(other, one) > _MOST_LOST:
+            continue
         probability = judgement_of(link).probability if link else 0.0
         if order_weights().odds(order_evidence(judged, lower, higher, probability, days)) > 0:
             yield lower.id, higher.id
