@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from support.tcp_proxy import cut
+
 
 class Relay:
     """Passes bytes on to the server behind it; without one every connection is closed at once."""
@@ -25,38 +27,39 @@ class Relay:
         """From now on to this server, or to none; what is under way is cut."""
         self._target = url
         for each in (*self._open,):
-            _cut(each)
+            cut(each)
 
     def close(self) -> None:
         self.lead_to(None)
-        _cut(self._listening)
+        cut(self._listening)
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 client, _ = self._listening.accept()
-                if self._target is None:
-                    _cut(client)
+                server = _connected(self._target)
+                if server is None:
+                    cut(client)
                     continue
-                host, _, port = self._target.removeprefix("http://").partition(":")
-                server = socket.create_connection((host, int(port)))
                 self._open += [client, server]
                 for ends in ((client, server), (server, client)):
                     threading.Thread(target=_pass_on, args=ends, daemon=True).start()
+
+
+def _connected(url: str | None) -> socket.socket | None:
+    """A connection to a server; none if there is no server, or it is just going."""
+    host, _, port = (url or "").removeprefix("http://").partition(":")
+    with suppress(OSError):
+        return socket.create_connection((host, int(port))) if url else None
+    return None
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
     with suppress(OSError):
         while data := source.recv(65_536):
             target.sendall(data)
-    _cut(source)
-    _cut(target)
-
-
-def _cut(end: socket.socket) -> None:
-    with suppress(OSError):
-        end.shutdown(socket.SHUT_RDWR)
-    end.close()
+    cut(source)
+    cut(target)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class Way:
 
     def close(self) -> None:
         for each in (self._listening, *self._open):
-            _cut(each)
+            cut(each)
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -51,11 +51,12 @@ def _pass_on(source: socket.socket, target: socket.socket, lose: threading.Event
                 lose.clear()
                 break
             target.sendall(data)
-    _cut(source)
-    _cut(target)
+    cut(source)
+    cut(target)
 
 
-def _cut(end: socket.socket) -> None:
+def cut(end: socket.socket) -> None:
+    """End a connection for both sides."""
     with suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
     end.close()
