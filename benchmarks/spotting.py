@@ -15,13 +15,16 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bearinmind.graph import rules
 from bearinmind.text.names import name_of
+from bearinmind.types import Memory, MemoryId, Provenance, UserId
 
 LABELLED = Path(__file__).parent / "data" / "concepts" / "texts.jsonl"
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 _ARTICLE = re.compile(r"^(?:a|an|the|our|my|his|her|their|this) ")
 
 Row = Mapping[str, Any]
@@ -67,7 +70,27 @@ def scores(rows: Sequence[Row]) -> dict[str, float]:
 
 def spotted(text: str) -> set[str]:
     """The names of the concepts that the rules see in a text."""
-    return _folded([*rules.subjects(text), *rules.names(text)])
+    return _folded(mention.label for mention in rules.read(_memory(text)).mentions)
+
+
+def _memory(text: str) -> Memory:
+    return Memory(
+        id=MemoryId("000000000000"),
+        owner=UserId("nobody"),
+        content=text,
+        category="facts",
+        tags=(),
+        keywords=(),
+        importance=0.5,
+        sensitive=False,
+        created_at=_LONG_AGO,
+        updated_at=_LONG_AGO,
+        deleted_at=None,
+        valid_from=None,
+        valid_to=None,
+        provenance=Provenance(),
+        version=1,
+    )
 
 
 def _variants(labels: Iterable[str]) -> set[str]:
