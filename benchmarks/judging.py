@@ -3,10 +3,12 @@
     python benchmarks/judging.py pool --data DIR --runs FILE [--peer NAME ...]
     python benchmarks/judging.py holes --data DIR --runs FILE
     python benchmarks/judging.py agree --data DIR
+    python benchmarks/judging.py score --data DIR --runs FILE
 
 `pool` asks every question of a set, and keeps the first ten memories of each leg, of the whole, of
 the baselines, and of the peers that are named and set up. `holes` says how many of those ten
 have no judgement. `agree` compares the two passes of judging that a set keeps in `passes.jsonl`.
+`score` says what each system reaches on test queries, by stratum.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import arms
-from bearinmind_bench import retrievers
+from bearinmind_bench import metrics, retrievers
 from bearinmind_bench.corpus import EmbeddersOfRun
 from bearinmind_bench.evaluation import EvaluationSet, load
 from bearinmind_bench.product import Product
@@ -36,21 +39,24 @@ Runs = dict[str, dict[str, list[str]]]
 def main() -> int:
     """Do what the command says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("part", choices=("pool", "holes", "agree"))
+    parser.add_argument("part", choices=("pool", "holes", "agree", "score"))
     parser.add_argument("--data", type=Path, required=True, help="a set's folder")
     parser.add_argument("--runs", type=Path, help="where the first memories of each system are")
     parser.add_argument("--peer", action="append", default=[], help="a class of peers/peers.py")
     options = parser.parse_args()
     if options.part == "agree":
-        print(json.dumps(agreement(_rows(options.data / "passes.jsonl")), indent=1))
+        rows = _rows(options.data / "passes.jsonl")
+        unjudged = [{**row, "pool": {*row["pool"]} - {*row.get("controls", ())}} for row in rows]
+        found = {"all": agreement(rows), "what nobody had judged": agreement(unjudged)}
+        print(json.dumps(found, indent=1))
         return 0
     if options.runs is None:
         parser.error("--runs names the file")
-    if options.part == "holes":
-        found = holes(load(options.data), json.loads(options.runs.read_text("utf-8")))
-        print(json.dumps(found, indent=1))
-        return 0
     known = json.loads(options.runs.read_text("utf-8")) if options.runs.is_file() else {}
+    if options.part in ("holes", "score"):
+        measure = holes if options.part == "holes" else scores
+        print(json.dumps(measure(load(options.data), known), indent=1))
+        return 0
     runs = _of_peers(load(options.data), options.peer) if options.peer else _of_ours(options.data)
     options.runs.write_text(json.dumps(known | runs, indent=1), "utf-8")
     return 0
@@ -102,6 +108,20 @@ def holes(data: EvaluationSet, runs: Runs) -> dict[str, float]:
     return {
         name: round(_share(judged, run) if run else 0.0, 4) for name, run in sorted(runs.items())
     }
+
+
+def scores(data: EvaluationSet, runs: Runs) -> dict[str, dict[str, float]]:
+    """By system: nDCG@10 on the answerable test queries, together and by stratum."""
+    found: dict[str, dict[str, float]] = {}
+    for name, run in sorted(runs.items()):
+        reached: dict[str, list[float]] = {}
+        for query in data.of_split("test"):
+            if query.relevant:
+                score = metrics.ndcg(run[query.id], query.relevant, DEEP)
+                for part in ("overall", query.stratum):
+                    reached.setdefault(part, []).append(score)
+        found[name] = {part: round(fmean(values), 4) for part, values in sorted(reached.items())}
+    return found
 
 
 def _share(judged: Mapping[str, Any], run: Mapping[str, Sequence[str]]) -> float:
