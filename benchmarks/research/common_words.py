@@ -19,7 +19,7 @@ from collections import Counter
 from bearinmind.graph.rules import bases
 from bearinmind.text.analysis import FUNCTION_WORDS
 
-SEEN = 10  # times in lower case
+SEEN = 50  # times in lower case
 CAPITALS = 0.05  # of those, at most, with a capital
 SHORTEST = 3
 #: Of software and of work, where the texts at hand are about other things.
@@ -28,8 +28,8 @@ ADDED = """
     cron dashboard database debug default deadline deploy deployment driving endpoint frontend
     hotfix inbox invoice joint latency linter login logs lunch mailbox merge migration namespace
     outage parking password patch pipeline plugin printer queue refactor release repo retro rollback
-    rota router runbook runner schema scratch script server sprint staff staging standup ticket
-    timeout token upgrade upload vacation webhook website wiki workshop yoga
+    rota router runbook runner schema scratch script server spring sprint staff staging standup summer
+    ticket timeout token upgrade upload vacation webhook website wiki winter workshop yoga
 """
 _TOKEN = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|[^\sA-Za-z]")
 

@@ -75,29 +75,7 @@ _COMMANDS = frozenset(
     visited write wrote
     """.split()  # noqa: SIM905
 )
-#: Nouns that make a thing of the word before them: "the search service", "the garden shed".
-_HEADS = frozenset(
-    """
-    account agent alarm api app archive backup bench board boiler bot box branch bucket budget build
-    cabinet cache calendar catalogue cellar centre certificate charger check checker checklist class
-    client clinic club cluster code collection committee config console container contract controller
-    council course cradle cupboard dashboard database deposit desk dispute door drawer drill driver
-    editor endpoint engine evening export fan feed file filter firewall flag folder form freezer fund
-    garden gate gateway generator group guide guild hall handbook handset heater importer index inbox
-    installer insurance invoice job journal key kiosk kit kitchen lamp laptop launch layer ledger
-    library licence limiter line linter list loader lock locker log machine market meeting meter
-    migration mirror model module monitor museum network note notebook office outing oven page panel
-    parser partition passphrase permit pipeline plan planner policy pool port portal printer probe
-    process programme proxy pump queue rack radiator receipt recipe record register registry replica
-    report repo repository reset restore retro review room rota route router rule runbook runner
-    scanner scheduler schedule school schema script search secret sensor server service session shed
-    sheet shelf shelter shop site solver staging station store stove street suite summary survey
-    switch system table tank tap team template tent terminal test ticket timer token tool tower
-    tracker trail train trainer tree tunnel valve van vault version volume wall warehouse wheel widget
-    window workflow worker workshop
-    """.split()  # noqa: SIM905
-)
-#: Words before such a noun that say which one of many, and make no name of it.
+#: Words before a noun that say which one of many, and make no name of it.
 _WHICH = frozenset(
     """
     bad best better big bigger both certain cheap clean correct current different double empty entire
@@ -108,6 +86,7 @@ _WHICH = frozenset(
     usual various whole working worst wrong
     """.split()  # noqa: SIM905
 )
+_ARTICLES = frozenset({"the", "our", "my", "a", "an", "this"})
 _PRONOUNS = frozenset({"i", "he", "she", "we", "you", "they", "it", "mr", "mrs", "ms", "dr"})
 _ENDINGS = {"s": "", "es": "", "ies": "y", "ed": "", "d": "", "ing": "", "er": "", "ly": ""}
 _NUMBER = re.compile(r"\d+(?:[.,-]\d+)?(?: (?:eur|euros|gb|kb|mb|tb|kg|km|kr|cm|mm|ms|min|h))?")
@@ -152,7 +131,7 @@ def subjects(content: str) -> list[str]:
     """What a text is about, as it spells it: its title, its label, or the name it begins with."""
     title = _title(content)
     if not title:
-        leading = _leading_name(content) or next(_leading_thing(content), "")
+        leading = _leading_name(content) or _leading_thing(content)
         return [leading] if leading else []
     bare = _BRACKET.sub("", title)
     place = bare.split(", ")[0]
@@ -189,8 +168,8 @@ def things(content: str) -> Iterator[str]:
     for at in range(1, len(spelled)):
         before, one = spelled[at - 1], spelled[at]
         if (
-            folded(one.surface).removesuffix("s") in _HEADS
-            and one.surface.islower()
+            one.surface.islower()
+            and one.surface.removesuffix("s") in _listed("thing_words.txt")
             and content[before.end : one.start] == " "
             and _may_specify(before)
             and (at == 1 or _is_small(spelled[at - 2]) or _opens_sentence(content, before))
@@ -198,16 +177,22 @@ def things(content: str) -> Iterator[str]:
             yield content[before.start : one.end]
 
 
-def _leading_thing(content: str) -> Iterator[str]:
-    """The thing that a text begins with."""
-    start = re.match(r"(?:the |our |my )?", content, re.IGNORECASE)
-    begins = content[start.end() if start else 0 :]
-    return (thing for thing in things(content[: 2 * LONGEST_TITLE]) if begins.startswith(thing))
+def _leading_thing(content: str) -> str:
+    """The two words that a text begins with, where they name a thing: "Gauge recordings"."""
+    spelled = words(content[: 2 * LONGEST_TITLE])
+    if spelled and folded(spelled[0].surface) in _ARTICLES:
+        spelled = spelled[1:]
+    if len(spelled) < 2 or not _adjoin(content, *spelled[:2]):  # noqa: PLR2004
+        return ""
+    first, second = spelled[:2]
+    name = folded(first.surface)
+    does = name in _OPENERS or name in _COMMANDS or name.endswith(("ed", "ing", "ly"))
+    fits = _may_specify(first) and _may_specify(second) and second.surface.islower()
+    return content[first.start : second.end] if fits and not does else ""
 
 
 def _may_specify(word: Word) -> bool:
-    name = folded(word.surface)
-    return len(name) > 2 and not _is_small(word) and name not in _WHICH and not name[0].isdigit()  # noqa: PLR2004
+    return len(word.surface) > 2 and not word.surface[0].isdigit() and not _is_small(word)  # noqa: PLR2004
 
 
 def _is_small(word: Word) -> bool:
@@ -225,12 +210,11 @@ def _title(content: str) -> str:
 
 def _is_label(text: str) -> bool:
     """Whether words before a colon name something: a few, or no more than names and numbers."""
-    inner = [folded(word) for word in _BRACKET.sub("", text).split()]
-    small = [word for word in inner if word in FUNCTION_WORDS and word not in _JOINTS]
+    inner = _BRACKET.sub("", text).split()
     if len(inner) <= LONGEST_SHORT_LABEL:
-        return not small
+        return True
     return len(inner) <= LONGEST_LABEL and all(
-        word[0].isupper() or word[0].isdigit() or folded(word) in _JOINTS for word in text.split()
+        word[0].isupper() or word[0].isdigit() or folded(word) in _JOINTS for word in inner
     )
 
 
@@ -310,9 +294,8 @@ def _is_common(content: str, spelled: Sequence[Word], word: Word) -> bool:
     """Whether a word that opens a sentence is an ordinary one: "Deploys", but not "Deploy's"."""
     surface = word.surface
     return (
-        surface[1:].islower()
-        and "'" not in surface
-        and "\u2019" not in surface
+        surface.isalpha()
+        and surface[1:].islower()
         and is_common_word(surface.lower())
         and not any(x.surface == surface and not _opens_sentence(content, x) for x in spelled)
     )
@@ -320,7 +303,8 @@ def _is_common(content: str, spelled: Sequence[Word], word: Word) -> bool:
 
 def is_common_word(word: str) -> bool:
     """Whether a word in lower case is hardly ever a name, or a form of one that is not."""
-    return word in common_words() or not common_words().isdisjoint(bases(word))
+    known = _listed("common_words.txt")
+    return word in known or not known.isdisjoint(bases(word))
 
 
 def bases(word: str) -> set[str]:
@@ -334,9 +318,13 @@ def bases(word: str) -> set[str]:
 
 
 @cache
-def common_words() -> frozenset[str]:
-    """Words that texts write small; benchmarks/research/common_words.py made the list."""
-    return frozenset((files(__package__) / "common_words.txt").read_text("utf-8").split())
+def _listed(name: str) -> frozenset[str]:
+    """The words of a file beside this one.
+
+    `common_words.txt` has those that texts write small (benchmarks/research/common_words.py made
+    it), `thing_words.txt` nouns that make a thing of the word before them: "the search service".
+    """
+    return frozenset((files(__package__) / name).read_text("utf-8").split())
 
 
 def _is_pronoun(part: Sequence[Word]) -> bool:
