@@ -152,9 +152,10 @@ def kappa(pairs: Sequence[tuple[int, int]]) -> float:
     """Cohen's kappa with quadratic weights; for two grades it is the plain one."""
     ones, twos = Counter(one for one, _ in pairs), Counter(two for _, two in pairs)
     seen = sum((one - two) ** 2 for one, two in pairs) / len(pairs)
-    chance = sum(
-        (one - two) ** 2 * ones[one] * twos[two] for one in ones for two in twos
-    ) / len(pairs) ** 2
+    chance = (
+        sum((one - two) ** 2 * ones[one] * twos[two] for one in ones for two in twos)
+        / len(pairs) ** 2
+    )
     return 1.0 - seen / chance if chance else 1.0
 
 

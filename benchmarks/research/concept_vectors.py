@@ -74,7 +74,11 @@ class Subjects:
                     if each.role is Role.SUBJECT and each.memories < TOO_COMMON
                 }
             )
-            vectors = _unit(self.embedder.embed_memories(names)) if names else np.zeros((0, 1), np.float32)
+            vectors = (
+                _unit(self.embedder.embed_memories(names))
+                if names
+                else np.zeros((0, 1), np.float32)
+            )
             self._of[owner] = (names, vectors)
         return self._of[owner]
 

@@ -135,7 +135,10 @@ def test_spellings_that_readers_take_for_the_same_are_one_name(text: str) -> Non
 
 
 def test_a_thing_that_two_memories_call_the_same_is_one_concept(make: MakeMemory) -> None:
-    texts = ("Deploys to the search service happen on Tuesdays.", "Who restarts our search service?")
+    texts = (
+        "Deploys to the search service happen on Tuesdays.",
+        "Who restarts our search service?",
+    )
     found = [{mention.name for mention in rules.read(make(text)).mentions} for text in texts]
 
     assert found[0] & found[1] == {"search service"}

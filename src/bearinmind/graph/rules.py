@@ -49,9 +49,7 @@ _DATE = re.compile(
     r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d+(?:st|nd|rd|th)?)\s?)+"
 )
 _JOINTS = frozenset({"of", "the", "and", "de", "von", "van", "der", "la", "du", "da", "&"})
-_SENTENCE_END = re.compile(
-    r"[.!?:;\n\u2022\"\u201c(]\s*$|^\s*$|\n\s*[-*]\s*$|[^\w]\s*['\u2018]$"
-)
+_SENTENCE_END = re.compile(r"[.!?:;\n\u2022\"\u201c(]\s*$|^\s*$|\n\s*[-*]\s*$|[^\w]\s*['\u2018]$")
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"\d|[._/]|[a-z][A-Z]|-\w*[A-Z\d]|[A-Z]{2,}")
 #: Words that begin a sentence in capitals more often than they are a name. Others are left to how
@@ -70,20 +68,20 @@ _OPENERS = FUNCTION_WORDS | frozenset(
 #: What begins a sentence and asks for something: "Ask Wei Zhang" names Wei Zhang.
 _COMMANDS = frozenset(
     """
-    add asked ask book booked bring call called check email gave get give invite keep mail meet met
-    message move moved phone ping remember remind ring saw see send sent show tell thank thanks visit
-    visited write wrote
+    add asked ask book booked bring call called check email gave get give invite keep mail meet
+    met message move moved phone ping remember remind ring saw see send sent show tell thank
+    thanks visit visited write wrote
     """.split()  # noqa: SIM905
 )
 #: Words before a noun that say which one of many, and make no name of it.
 _WHICH = frozenset(
     """
-    bad best better big bigger both certain cheap clean correct current different double empty entire
-    extra fast few final first former fresh full good great half high huge large last late latest left
-    less little local long low main many minor more most much near new newest next nice old older only
-    open other own past possible present previous proper public quick rather real right same second
-    separate several shared short similar simple single slow small special specific such third two
-    usual various whole working worst wrong
+    bad best better big bigger both certain cheap clean correct current different double empty
+    entire extra fast few final first former fresh full good great half high huge large last late
+    latest left less little local long low main many minor more most much near new newest next
+    nice old older only open other own past possible present previous proper public quick rather
+    real right same second separate several shared short similar simple single slow small special
+    specific such third two usual various whole working worst wrong
     """.split()  # noqa: SIM905
 )
 _ARTICLES = frozenset({"the", "our", "my", "a", "an", "this"})
