@@ -4,8 +4,8 @@
 
 Counted are words inside sentences, after another word in lower case: at the beginning of a sentence
 every word has a capital. A word is common that is written small often and large hardly ever. Forms
-that `graph/rules.py` takes for one of another word are left out. The list was made of the passages (`t`)
-of 21 public sets of questions.
+that `graph/rules.py` takes for one of another word are left out. The list was made of the passages
+(`t`) of 21 public sets of questions.
 """
 
 from __future__ import annotations
