@@ -35,7 +35,7 @@ from bearinmind_bench.sweep import tunable_split
 from questions import found
 
 Floats = NDArray[np.float32]
-NEAR = ((1, 0.6), (1, 0.7), (3, 0.6), (3, 0.7))
+NEAR = ((1, 0.75), (1, 0.85), (3, 0.75))
 SYNONYMS = (0.85, 0.9, 0.95)
 
 
