@@ -38,6 +38,7 @@ CAUGHT_BY = {
     "a new epoch is taken for the old one": 40,
     "of two judgements that of the server is kept": 23,
     "what is not shared any more stays on the machine": 9,
+    "a conflict is decided on one machine alone": 56,
 }
 
 
