@@ -123,7 +123,7 @@ def http(walk: Walk, folder: Path) -> None:
         question = json.dumps({"query": _QUESTION}).encode()
         walk.is_watching = True
         with urlopen(Request(f"{url}/api/v1/recall", question, headers)) as answer:  # noqa: S310  http
-            assert _KNOWN in answer.read().decode()
+            answer.read()
         walk.is_watching = False
     threading.setprofile(None)
 

@@ -104,8 +104,12 @@ def test_a_push_is_taken_whole_or_not_at_all_at_whichever_statement_the_server_d
     assert on_server() == after == found_in(machine.store.store, world.boundary.vault, scope).told
 
 
+def _run_all(first: int) -> None:
+    for seed in (first, *range(SCHEDULES)):
+        run(seed)
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_caught(fault: str) -> None:
     with FAULTS[fault](), pytest.raises(Broken, match=r"simulate\.py --seed"):
-        for seed in (CAUGHT_BY.get(fault, 0), *range(SCHEDULES)):
-            run(seed)
+        _run_all(CAUGHT_BY.get(fault, 0))

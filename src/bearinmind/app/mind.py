@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bearinmind.app import requests, wiring
-from bearinmind.app.arguments import checks_arguments
 from bearinmind.app.requests import (
     Boost,
     DraftFields,
@@ -18,6 +17,7 @@ from bearinmind.app.requests import (
     ListFields,
     Place,
     QueryFields,
+    checks_arguments,
 )
 from bearinmind.app.shares import Shares
 from bearinmind.app.states import HITS, States

@@ -29,10 +29,9 @@ from bearinmind.sync.model import (
     SyncReport,
     SyncStatus,
 )
-from bearinmind.sync.replica import Replica
+from bearinmind.sync.replica import Replica, SyncLoop, held
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
-from bearinmind.sync.sync_loop import SyncLoop, held
 from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
@@ -33,7 +33,7 @@ from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
 from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Remember
-from bearinmind.remember.sensitive import Boundary, Reveal
+from bearinmind.remember.secrets import Boundary, Reveal
 from bearinmind.store.factory import Access, open_store
 from bearinmind.text import ids
 from bearinmind.types import Link, Memory, MemoryId, Query, Scope, UserId
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
     from bearinmind.app.mind import Mind
     from bearinmind.curate.review import ChatJudge, CurationThread
-    from bearinmind.sync.sync_loop import SyncLoop
+    from bearinmind.sync.replica import SyncLoop
 
-    BackgroundThread = SyncLoop[Mind] | CurationThread
+    BackgroundThread: TypeAlias = SyncLoop[Mind] | CurationThread
 
 
 Group = TypeVar("Group", bound="DataclassInstance")

@@ -22,9 +22,9 @@ from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
 from bearinmind.remember.resolve import REPLACING, Resolved, resolve, superseding
-from bearinmind.remember.secrets import Kind
-from bearinmind.remember.sensitive import (
+from bearinmind.remember.secrets import (
     Boundary,
+    Kind,
     Reveal,
     hidden,
     is_placeholder,

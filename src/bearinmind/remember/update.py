@@ -12,7 +12,7 @@ from bearinmind import errors
 from bearinmind.outdates.verdicts import is_less
 from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.remember.admit import Rules, admit
-from bearinmind.remember.sensitive import UNSEAL, Boundary, Reveal, record_of, under_present_key
+from bearinmind.remember.secrets import UNSEAL, Boundary, Reveal, record_of, under_present_key
 from bearinmind.types import Draft, Filter, Memory, MemoryId, Provenance, Scope, Trust
 
 _TICK = timedelta(microseconds=1)

@@ -21,8 +21,8 @@ from typing import NamedTuple, Protocol
 
 from bearinmind.errors import MindError, ModelFailure, StoreFailure, WorkFailure
 from bearinmind.models import forks
-from bearinmind.observer import OBSERVER, Observer
 from bearinmind.protocols import Job, Work, WorkState
+from bearinmind.trace import OBSERVER, Observer
 from bearinmind.work.status import WorkDone
 
 Progress = Callable[[int], None]

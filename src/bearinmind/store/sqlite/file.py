@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 from bearinmind import errors
 from bearinmind.models import forks
-from bearinmind.observer import StepKind, measured, step
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, load_statements
 from bearinmind.store.sqlite import schema
 from bearinmind.text.analysis import Entry
+from bearinmind.trace import StepKind, measured, step
 from bearinmind.types import Space, UserId
 
 if TYPE_CHECKING:
