@@ -21,7 +21,7 @@ from bearinmind.app.requests import (
 )
 from bearinmind.app.shares import Shares
 from bearinmind.app.states import HITS, States
-from bearinmind.app.verb_groups import VerbGroups
+from bearinmind.app.wiring import VerbGroups
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import Closed, InvalidLink
 from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts

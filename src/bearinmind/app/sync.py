@@ -14,10 +14,9 @@ from bearinmind.changes import Change, Peer, SubjectKind, SyncConflict, digest
 from bearinmind.config import state_folder
 from bearinmind.errors import ConflictNotFound, InvalidInput, OtherPeer, PeerNotFound
 from bearinmind.protocols import History, Sealed, Store
-from bearinmind.remember.admit import check_user
+from bearinmind.remember.admit import check_user, draft_values
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.pipeline import Changes, Remember
-from bearinmind.remember.update import draft_values
 from bearinmind.sync import shared_copies
 from bearinmind.sync.connection import Connection, KeyFile
 from bearinmind.sync.model import (
