@@ -434,10 +434,7 @@ def curation_thread(
 
 
 class VerbGroups:
-    """What has groups of verbs over its parts, each made at every access, with its scope.
-
-    Each is loaded when it is first used, so that `bearinmind recall` starts at once.
-    """
+    """What has groups of verbs over its parts; each is loaded when it is first used."""
 
     @property
     def _parts(self) -> Parts:
