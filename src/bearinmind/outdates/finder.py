@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
-from bearinmind.outdates.verdicts import OFFER, because, begins, judgement_of, may_outdate
+from bearinmind.outdates.verdicts import KEEP, OFFER, because, begins, judgement_of, may_outdate
 from bearinmind.protocols import Store
 from bearinmind.text import analysis
 from bearinmind.types import (
@@ -56,7 +56,7 @@ class Finder:
         scored = [
             (newer, older, score)
             for newer, older, score in _scored(memory, candidates, cosines)
-            if score.probability >= OFFER
+            if score.probability >= KEEP
         ]
         scored.sort(key=lambda each: -each[2].probability)
         holding = {(newer.id, older.id) for newer, older, _ in scored}
