@@ -46,7 +46,7 @@ _LABEL = re.compile(r"([^:.\n]{2,60}):\s")
 _BRACKET = re.compile(r"\s*\([^)]*\)\s*$")
 _DATE = re.compile(
     r"(?:(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d+(?:st|nd|rd|th)?)\s?)+"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|\d+(?:st|nd|rd|th)?)\s?)+"
 )
 _JOINTS = frozenset({"of", "the", "and", "de", "von", "van", "der", "la", "du", "da", "&"})
 _SENTENCE_END = re.compile(r"[.!?:;\n\u2022\"\u201c(]\s*$|^\s*$|\n\s*[-*]\s*$|[^\w]\s*['\u2018]$")
