@@ -86,6 +86,7 @@ class Arranged(NamedTuple):
     judged: list[Judged]
     earlier: Mapping[MemoryId, tuple[EarlierState, ...]] = NO_EARLIER  #: by what outdates them
     outdated: Mapping[MemoryId, Outdated] = {}  #: those that stand by themselves
+    swapped: Sequence[tuple[MemoryId, MemoryId]] = ()  #: what was put before what
 
 
 def that_matter(links: Sequence[Link], judged: Iterable[Judged]) -> list[Link]:
@@ -119,17 +120,17 @@ def arrange(
     pairs = [] if is_reranked else [*_to_be_swapped(judged, links, memories, question, past=past)]
     ordered = _ordered(judged, pairs, EARLIER if past else CURRENT) if pairs else judged
     if not links:
-        return Arranged(ordered)
+        return Arranged(ordered, swapped=pairs)
     together = _Together(judged, memories, question)
     marked = outdated(links, memories, MARK)
     if past or group is Group.OFF:
-        return Arranged(ordered, outdated=marked)
+        return Arranged(ordered, outdated=marked, swapped=pairs)
     grouped = {
         id_: link
         for id_, link in prevailing(links, memories, MARK).items()
         if is_decided(link) or together.answer(link)
     }
-    return _grouped(ordered, marked, grouped, memories)
+    return _grouped(ordered, marked, grouped, memories)._replace(swapped=pairs)
 
 
 class OrderWeights(NamedTuple):
