@@ -183,6 +183,107 @@ def test_a_file_of_claude_mem_keeps_every_field(run: Run, tmp_path: Path) -> Non
         assert summary[name] in memory["content"]
 
 
+def drawers(path: Path) -> dict[str, dict[str, Any]]:
+    """The fields of every drawer of a palace, by its id; those of its index are left out."""
+    found: dict[str, dict[str, Any]] = {}
+    with closing(sqlite3.connect(path)) as database:
+        for drawer, key, *values in database.execute(
+            "SELECT e.embedding_id, m.key, m.string_value, m.int_value, m.float_value"
+            " FROM embeddings AS e JOIN embedding_metadata AS m USING (id)"
+            " JOIN segments AS s ON s.id = e.segment_id"
+            " JOIN collections AS c ON c.id = s.collection WHERE c.name = 'mempalace_drawers'"
+        ):
+            value = next((each for each in values if each is not None), None)
+            found.setdefault(drawer, {})[key] = value
+    return found
+
+
+def test_a_palace_keeps_every_field(run: Run, tmp_path: Path) -> None:
+    folder = extracted(tmp_path, "mempalace") / ".mempalace"
+    source = drawers(folder / "palace" / "chroma.sqlite3")
+    long = {id_: fields for id_, fields in source.items() if "parent_drawer_id" in fields}
+
+    done = imported(run, folder)
+
+    assert done["formats"] == {str(folder): "mempalace"}
+    facts = rows(folder / "knowledge_graph.sqlite3", "triples")
+    assert done["records"] == len(source) - len(long) + 1 + len(facts)
+    assert done["records"] > MADE
+    assert (done["known"], done["split"], done["dropped"]) == (1, 1, {})  # the chat said one twice
+    memories = by_source(run)
+    kept = {id_: memory for id_ in source if (memory := memories.get(f"mempalace:{id_}"))}
+    assert len(kept) == len(source) - len(long) - done["known"]
+    for id_, memory in kept.items():
+        fields = source[id_]
+        assert memory["content"] == fields["chroma:document"].strip()
+        topic = [fields["topic"]] if "topic" in fields else []
+        assert memory["tags"] == [fields["wing"], fields["room"], *topic]
+        assert memory["provenance"]["agent"] == fields.get("agent", fields.get("added_by"))
+        written = fields.get("authored_at") or fields.get("content_date") or fields["filed_at"]
+        assert close(memory["created_at"], written)
+        assert close(memory["updated_at"], fields["last_modified"])
+        for name in ("source_file", "hall", "type", "line_start", "ingest_mode", "extract_mode"):
+            if fields.get(name):
+                assert f"{name}: {fields[name]}" in memory["keywords"]
+    [whole] = {fields["parent_drawer_id"] for fields in long.values()}
+    parts = [each for each in exported(run) if each["provenance"]["source"] == f"mempalace:{whole}"]
+    pieces = [source[id_]["chroma:document"] for id_ in sorted(long)]
+    paragraphs = [line for part in parts for line in part["content"].split("\n\n")]
+    assert sorted(paragraphs) == sorted("".join(pieces).split("\n\n"))
+
+
+def test_the_graph_of_a_palace_becomes_facts_with_their_times(run: Run, tmp_path: Path) -> None:
+    folder = extracted(tmp_path, "mempalace") / ".mempalace"
+    with closing(sqlite3.connect(folder / "knowledge_graph.sqlite3")) as database:
+        database.execute("UPDATE triples SET confidence = 0.8 WHERE predicate = 'works_on'")
+        known = "UPDATE entities SET type = 'person', properties = ? WHERE id = 'dana'"
+        database.execute(known, ['{"team": "payments"}'])
+        database.commit()
+
+    imported(run, folder)
+
+    facts = {memory["content"]: memory for memory in exported(run)}
+    works, lived = facts["Dana works on billing."], facts["Dana lives in Porto."]
+    assert works["keywords"] == ["Dana", "works_on", "billing", "confidence: 0.8"]
+    assert (works["valid_from"][:10], works["valid_to"]) == ("2025-01-01", None)
+    assert (lived["valid_from"][:10], lived["valid_to"][:10]) == ("2020-05-01", "2025-01-01")
+    before, now = facts["billing runs on Postgres 15."], facts["billing runs on Postgres 17."]
+    assert before["valid_to"] == now["valid_from"]
+    dana = facts["Dana is a person."]
+    assert (dana["category"], dana["tags"]) == ("people", ["person"])
+    assert dana["keywords"] == ["Dana", "team: payments"]
+    derived = [link for link in links(run) if link[1] == "derives-from"]
+    drawer = "The billing service of region 0 listens on port 7000."
+    assert derived == [("Dana works on billing.", "derives-from", drawer)]
+
+
+def test_a_palace_is_known_by_either_database_and_a_broken_one_is_named(
+    run: Run, tmp_path: Path
+) -> None:
+    palace = extracted(tmp_path, "mempalace") / ".mempalace" / "palace" / "chroma.sqlite3"
+    graph = palace.parent.parent / "knowledge_graph.sqlite3"
+    with closing(sqlite3.connect(palace)) as database:
+        text = "DELETE FROM embedding_metadata WHERE id = 5 AND key = 'chroma:document'"
+        database.execute(text)
+        mark = (
+            "UPDATE embedding_metadata SET string_value = '_registry' WHERE id = 6 AND key = 'room'"
+        )
+        database.execute(mark)
+        database.commit()
+
+    done = run("import", palace, "--json")
+
+    data = json.loads(done.out)
+    assert (done.code, data["formats"]) == (2, {str(palace): "mempalace"})
+    [problem], [skip] = data["problems"], data["skipped"]
+    assert (problem["file"], problem["line"]) == ("chroma.sqlite3: drawers", 5)
+    assert problem["message"] == "the text is missing"
+    assert (skip["line"], skip["message"]) == (6, "a note that a file was read, and no drawer")
+    assert run("import", graph, "--json").json["stored"] == 4
+    wrong = run("import", PAGE, "--from", "mempalace")
+    assert "neither drawers nor a knowledge graph" in wrong.err
+
+
 def test_what_was_asked_in_claude_mem_is_learned_from(run: Run, tmp_path: Path) -> None:
     path = unpacked(tmp_path, "claude-mem.db")
     with closing(sqlite3.connect(path)) as database:
@@ -619,6 +720,16 @@ def test_every_column_of_a_program_is_in_the_table_of_fields(
         }
 
     assert not columns - named_fields(name)
+
+
+def test_every_field_of_a_palace_is_in_the_table_of_fields(tmp_path: Path) -> None:
+    folder = extracted(tmp_path, "mempalace") / ".mempalace"
+    graph = folder / "knowledge_graph.sqlite3"
+    source = drawers(folder / "palace" / "chroma.sqlite3").values()
+    fields = {part for each in source for name in each for part in name.split(":")}
+    fields |= {*rows(graph, "entities")[0], *rows(graph, "triples")[0]}
+
+    assert not fields - named_fields("MemPalace")
 
 
 def test_every_field_of_an_export_is_in_the_table_of_fields() -> None:

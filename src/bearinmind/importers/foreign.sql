@@ -30,3 +30,37 @@ SELECT rowid AS row_number, * FROM session_summaries ORDER BY rowid
 
 -- name: claude_mem_prompts
 SELECT rowid AS row_number, * FROM user_prompts ORDER BY rowid
+
+-- name: chroma_collections
+SELECT name FROM collections
+
+-- name: mempalace_drawers
+SELECT
+  embeddings.id AS row_number,
+  embeddings.embedding_id AS id,
+  json_group_object(
+    field.key,
+    coalesce(field.string_value, field.int_value, field.float_value, field.bool_value)
+  ) AS fields
+FROM embeddings
+JOIN segments ON segments.id = embeddings.segment_id
+JOIN collections ON collections.id = segments.collection
+JOIN embedding_metadata AS field ON field.id = embeddings.id
+-- Left out: what it makes from drawers to search them, and references to pictures and sounds.
+WHERE collections.name NOT IN ('mempalace_closets', 'mempalace_assets')
+GROUP BY embeddings.id
+ORDER BY embeddings.id
+
+-- name: mempalace_triples
+SELECT
+  triples.rowid AS row_number,
+  triples.*,
+  coalesce(subjects.name, triples.subject) AS subject_name,
+  coalesce(objects.name, triples.object) AS object_name
+FROM triples
+LEFT JOIN entities AS subjects ON subjects.id = triples.subject
+LEFT JOIN entities AS objects ON objects.id = triples.object
+ORDER BY triples.rowid
+
+-- name: mempalace_entities
+SELECT rowid AS row_number, * FROM entities ORDER BY rowid
