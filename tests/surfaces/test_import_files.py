@@ -124,6 +124,13 @@ def test_a_history_of_mem0_becomes_versions(run: Run, tmp_path: Path) -> None:
 
     memories = by_source(run)
     assert memories.keys() == {f"mem0:{event['memory_id']}" for event in events}
+    for event in events:  # of the last one of a memory these hold at the end
+        memory = memories[f"mem0:{event['memory_id']}"]
+        said = [memory["content"], *(version["content"] for version in memory["earlier"])]
+        assert event["event"] == "DELETE" or event["new_memory"] in said
+        if event["event"] == "ADD":
+            assert close(memory["created_at"], event["created_at"])
+            assert memory["provenance"]["trust"] == event["role"] == "user"
     changed = next(event for event in events if event["event"] == "UPDATE")
     memory = memories[f"mem0:{changed['memory_id']}"]
     assert memory["content"] == changed["new_memory"]
@@ -154,6 +161,47 @@ def test_a_file_of_mcp_memory_service_keeps_every_field(run: Run, tmp_path: Path
         assert (memory["deleted_at"] is None) == (row["deleted_at"] is None)
     kinds = [kind for _, kind, _ in links(run)]
     assert sorted(kinds) == ["causes", "see-also"]  # the mutual one once
+
+
+def test_what_mcp_memory_service_has_replaced_derived_or_believed_is_kept(
+    run: Run, tmp_path: Path
+) -> None:
+    path = unpacked(tmp_path, "mcp-memory-service.db")
+    first, second, third = (row["content_hash"] for row in rows(path, "memories")[:3])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DELETE FROM memory_graph")
+        database.execute(
+            "UPDATE memories SET superseded_by = ?, store = 'work', confidence = 0.7"
+            " WHERE content_hash = ?",
+            [second, first],
+        )
+        derived = "UPDATE memories SET parent_id = ? WHERE content_hash = ?"
+        database.execute(derived, [first, third])
+        database.execute(
+            "INSERT INTO beliefs (belief_hash, content, confidence, status, created_at, updated_at,"
+            " derived_from, contradicted_by, metadata) VALUES ('b', 'Audits end late.', 0.9,"
+            " 'active', '2025-02-19T21:20:00Z', '2025-02-20T21:20:00Z', ?, ?, ?)",
+            [json.dumps([first]), json.dumps([second]), '{"by": "planner"}'],
+        )
+        database.commit()
+
+    assert imported(run, path)["stored"] == MADE + 1
+
+    memories = by_source(run)
+    old, new, made = (memories[f"mcp-memory-service:{each}"] for each in (first, second, third))
+    belief = memories["mcp-memory-service:belief:b"]
+    assert old["provenance"]["project"] == "work"
+    assert "confidence: 0.7" in old["keywords"]
+    assert (belief["content"], belief["tags"]) == ("Audits end late.", ["belief", "active"])
+    assert belief["keywords"] == ["by: planner", "confidence: 0.9"]
+    times = belief["created_at"], belief["updated_at"]
+    assert [time[:10] for time in times] == ["2025-02-19", "2025-02-20"]
+    assert {*links(run)} == {
+        (new["content"], "supersedes", old["content"]),
+        (made["content"], "derives-from", old["content"]),
+        (belief["content"], "derives-from", old["content"]),
+        (belief["content"], "see-also", new["content"]),
+    }
 
 
 def test_a_file_of_claude_mem_keeps_every_field(run: Run, tmp_path: Path) -> None:
@@ -332,7 +380,10 @@ def test_notes_of_basic_memory_keep_text_tags_and_relations(run: Run, tmp_path: 
         for line in head.splitlines():
             if line.startswith("- "):
                 assert line[2:] in memory["tags"]
-        assert f"permalink: {name[:-3].lower().replace(' ', '-')}" in memory["keywords"]
+            elif line.startswith(("type: ", "permalink: ")):
+                assert line in memory["keywords"]
+        title = next(line for line in head.splitlines() if line.startswith("title: "))
+        assert body.strip().startswith(f"# {title.removeprefix('title: ')}")
         assert memory["provenance"]["trust"] == "user"
     follows = [each for each in links(run) if each[1] == "see-also"]
     assert len(follows) == MADE - 1
@@ -354,30 +405,39 @@ def test_a_memory_tool_folder_is_imported(run: Run, tmp_path: Path) -> None:
         assert memory["provenance"]["trust"] == "agent"
 
 
+COLUMNS = (
+    *("id", "content", "tags", "keywords", "category", "importance", "created_at", "updated_at"),
+    *("valid_to", "author", "session", "project", "trust", "source", "mood"),
+)
+
+
 def test_a_table_keeps_every_column(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "memories.csv"
     with path.open("w", newline="") as stream:
         table = csv.writer(stream)
-        table.writerow(
-            ["id", "content", "tags", "category", "created_at", "author", "importance", "mood"]
-        )
+        table.writerow(COLUMNS)
         for n in range(MADE):
             day = f"2025-03-{n % 28 + 1:02}"
-            tags = f"a{n % 5},b"
-            table.writerow([n, f'Fact "{n}",\nin lines', tags, "decision", day, "ada", 0.25, "x"])
+            text = [n, f'Fact "{n}",\nin lines', f"a{n % 5},b", f"k{n},l", "decision", 0.25]
+            times = [day, f"2025-04-{n % 28 + 1:02}", "2027-01-01"]
+            origin = ["ada", f"s{n % 3}", "shop", "user" if n % 2 else "agent"]
+            table.writerow([*text, *times, *origin, f"wiki/{n}" if n % 2 else "", "x"])
 
     assert imported(run, path)["stored"] == MADE
 
     memories = by_source(run)
     for n in range(MADE):
-        memory = memories[f"memories.csv:{n}"]
+        memory = memories[f"wiki/{n}" if n % 2 else f"memories.csv:{n}"]
         assert memory["content"] == f'Fact "{n}",\nin lines'
         assert memory["tags"] == [f"a{n % 5}", "b"]
-        assert memory["category"] == "decisions"
-        assert memory["importance"] == 0.25
-        assert memory["provenance"]["agent"] == "ada"
-        assert memory["keywords"] == ["mood: x"]
+        assert memory["keywords"] == [f"k{n}", "l", "mood: x"]
+        assert (memory["category"], memory["importance"]) == ("decisions", 0.25)
         assert memory["created_at"].startswith(f"2025-03-{n % 28 + 1:02}")
+        assert memory["updated_at"].startswith(f"2025-04-{n % 28 + 1:02}")
+        assert memory["valid_to"].startswith("2027-01-01")
+        origin = memory["provenance"]
+        assert (origin["agent"], origin["session"]) == ("ada", f"s{n % 3}")
+        assert (origin["project"], origin["trust"]) == ("shop", "user" if n % 2 else "agent")
 
 
 # ---- conversations -----------------------------------------------------------------------------
@@ -583,6 +643,20 @@ def test_every_section_of_an_instruction_file_is_a_memory(
     assert [kind for _, kind, _ in links(run)] == ["part-of"]
 
 
+def test_an_instruction_file_of_many_sections_loses_none(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "AGENTS.md"
+    rules = [f"## Rule {n}\n\n- keep {n} lines free\n- and `{n}` spaces" for n in range(MADE)]
+    path.write_text("# House\n\n" + "\n\n".join(rules) + "\n")
+
+    assert imported(run, path)["stored"] == MADE
+
+    memories = exported(run)
+    assert {each["content"] for each in memories} == {f"# House\n\n{rule}" for rule in rules}
+    assert {each["provenance"]["source"] for each in memories} == {"instructions:AGENTS.md"}
+    assert {each["provenance"]["trust"] for each in memories} == {"user"}
+    assert len(links(run)) == MADE - 1
+
+
 # ---- what is wrong -----------------------------------------------------------------------------
 
 
@@ -736,3 +810,33 @@ def test_every_field_of_an_export_is_in_the_table_of_fields() -> None:
     source = json.loads(gzip.decompress((FOREIGN / "mem0.json.gz").read_bytes()))["results"]
 
     assert not {name for item in source for name in item} - named_fields("mem0")
+
+
+def names_in(value: object) -> set[str]:
+    """The names of all fields of some JSON, at any depth; not those that are ids of nodes."""
+    if isinstance(value, list):
+        return {name for each in value for name in names_in(each)}
+    if not isinstance(value, dict):
+        return set()
+    nodes = value.get("mapping")
+    inside = [*nodes.values()] if isinstance(nodes, dict) else []
+    return {*value} | names_in([each for name, each in value.items() if name != "mapping"] + inside)
+
+
+@pytest.mark.parametrize(
+    ("heading", "source"),
+    [
+        ("Claude", claude_export(["hello"])),
+        ("ChatGPT", chatgpt_export(["hello"])),
+        ("CSV", [dict.fromkeys(COLUMNS[:-1])]),
+        (
+            "The MCP reference memory server",
+            [*map(json.loads, (FOREIGN / "knowledge-graph.jsonl").read_text().splitlines())],
+        ),
+    ],
+    ids=["claude", "chatgpt", "csv", "mcp-memory"],
+)
+def test_every_field_of_a_text_format_is_in_the_table_of_fields(
+    heading: str, source: list[object]
+) -> None:
+    assert not names_in(source) - named_fields(heading)
