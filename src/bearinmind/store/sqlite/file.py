@@ -172,9 +172,8 @@ class _Held:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
-
-    def __del__(self) -> None:
-        self.connection.close()
+        # Not `__del__`: of a cycle the collector may end the connection first, which then warns.
+        weakref.finalize(self, connection.close).atexit = False
 
 
 class Connections:
