@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-from load import Texts
 
 from bearinmind.errors import MindError
+from bearinmind.store.postgres.connection_pool import UNCHANGED
 from bearinmind.surfaces.client.clients import Client
 from bearinmind.types import LinkKind
+from server.load import Texts
 
 #: How often each is done, of a hundred requests.
 MIX = {
@@ -85,17 +86,21 @@ class Person:
         self._chance = random.Random(number)
         self._client = Client(url, key)
         self._turn = 0
+        self._attempt: tuple[str | None, str] | None = None  # to change what, and to what
+        self.denied: set[str] = set()  #: contents of which it was said that nothing was changed
 
     def go_on(self, pause: float, ended: threading.Event) -> None:
         """Ask, think, and ask again until it is over; `pause` is the mean in seconds."""
         asking: dict[str, Callable[[], None]] = {name: getattr(self, f"_{name}") for name in MIX}
         while not ended.wait(self._chance.expovariate(1 / pause)):
             [name] = self._chance.choices([*MIX], [*MIX.values()])
-            began = time.monotonic()
+            began, self._attempt = time.monotonic(), None
             try:
                 asking[name]()
             except (MindError, httpx.HTTPError) as exc:
                 self.tally.errors.append((time.monotonic(), name, type(exc).__name__))
+                if UNCHANGED in str(exc) and self._attempt:
+                    self._take_back(*self._attempt)
             else:
                 self.tally.took[name].append(time.monotonic() - began)
         self._client.close()
@@ -104,6 +109,7 @@ class Person:
 
     def _store(self) -> None:
         content = self._text()
+        self._attempt = None, content
         tags = [SHARED] if self._chance.random() < _SHARED_PART else []
         stored = self._client.store(content, tags=tags).memory
         now = time.monotonic()
@@ -112,20 +118,21 @@ class Person:
     def _update(self) -> None:
         id_, kept = self._some()
         content = self._text()
-        kept.doubtful = (content,)
+        self._attempt, kept.doubtful = (id_, content), (content,)
         changed = self._client.update(id_, expected_version=kept.version, content=content)
         self.memories[id_] = Kept(content, changed.version, born=kept.born, at=time.monotonic())
 
     def _delete(self) -> None:
         id_, kept = self._some()
-        kept.doubtful = ("",)
+        self._attempt, kept.doubtful = (id_, ""), ("",)
         self._client.delete(id_, expected_version=kept.version)
         kept.doubtful, kept.deleted, kept.at = (), True, time.monotonic()
 
     def _link(self) -> None:
         (one, _), (other, _) = self._some(), self._some()
-        if one == other or {(one, other), (other, one)} & self.links:
-            return
+        while one == other or {(one, other), (other, one)} & self.links:
+            self._store()
+            other = next(reversed(self.memories))
         self._client.link(one, LinkKind.SEE_ALSO, other)
         self.links.add((one, other))
 
@@ -172,10 +179,17 @@ class Person:
             if problem and (kept.at < before or id_ not in found):
                 yield problem
         live = Counter(each["content"] for each in found.values() if not each["deleted_at"])
+        yield from ("stored although denied" for content in self.denied if content in live)
         yield from ("twice" for count in live.values() if count > 1)
         if before == float("inf"):
             ends = {(each["source"], each["target"]) for each in records if "source" in each}
             yield from ("a link lost" for link in self.links if link not in ends)
+
+    def _take_back(self, id_: str | None, content: str) -> None:
+        """Nothing came of an attempt to change something, the server says."""
+        if id_ is not None:
+            self.memories[id_].doubtful = ()
+        self.denied.add(content)
 
     def _certain(self) -> dict[str, Kept]:
         """The live memories of which no change is doubtful."""
