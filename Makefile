@@ -195,7 +195,7 @@ bench-page: $(READY) ## The page in a real Chromium: how soon each view can be u
 
 bench-server: $(READY) ## The server: 64 clients for a minute, thousands of lives of users and shares, every request that its OpenAPI allows
 	$(BIN)/python benchmarks/server/load.py $(KEEP)
-	BEARINMIND_PERMISSION_LIVES=$(PERMISSION_LIVES) $(BIN)/pytest tests/acceptance/test_http_permissions.py
+	BEARINMIND_PERMISSION_LIVES=$(PERMISSION_LIVES) $(PYTEST) tests/acceptance/test_http_permissions.py
 	$(BIN)/python benchmarks/server/schema.py
 
 bench-soak: $(READY) ## The server for an hour (MINUTES) with 64 clients: kills, a fail-over, a full disk, a restore; needs root
