@@ -28,7 +28,7 @@ import outdates_scorer
 from bearinmind.app import Mind
 from bearinmind.outdates.features import features, read
 from bearinmind.outdates.scorer import NO_COSINE
-from bearinmind.outdates.verdicts import OFFER
+from bearinmind.outdates.verdicts import KEEP, begins
 from bearinmind.recall import groups
 from bearinmind.recall.groups import CURRENT, EARLIER, OrderWeights, order_evidence
 from bearinmind.store.sqlite.store import SqliteStore
@@ -43,7 +43,7 @@ from outdates_scorer import Example
 DATA = Path(__file__).parent / "data"
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "recall" / "order_weights.json"
 FOLDS = 3  # of the worlds; each is scored by what the others teach
-COST = 2.5  # of a wrong swap, in right ones: most questions have nothing to do with change
+COST = 2.0  # of a wrong swap, in right ones: most questions have nothing to do with change
 LATEST = datetime.fromisoformat("2026-06-01")
 STRENGTH = 0.1  # of the data against weights near nothing
 
@@ -119,18 +119,24 @@ def swaps(data: EvaluationSet, scorers: Scorers, store: SqliteStore) -> Iterator
         memories = {hit.memory.id: hit.memory for hit in (*answer.hits, *answer.weak)}
         judged = sorted(map(_unlifted, answer.trace.judged), key=lambda x: (-x.score, x.id))
         past = answer.trace.time is not None and answer.trace.time.asks is Asks.THEN
-        for higher, lower in combinations(judged[: groups.ORDERED], 2):
+        best = judged[: groups.ORDERED]
+        probabilities = {
+            frozenset((one.id, other.id)): _probability(
+                mind, scorers, world, memories[one.id], memories[other.id]
+            )
+            for one, other in combinations(best, 2)
+        }
+        for higher, lower in combinations(best, 2):
             one, other = memories[lower.id], memories[higher.id]
             newer, older = (other, one) if past else (one, other)
             grade, over = (query.grades.get(stored.names[x.id], 0) for x in (lower, higher))
             if newer.created_at <= older.created_at or grade == over or lower.score <= 0:
                 continue
-            cosine = _cosine(mind, one, other)
-            probability = scorers.probability(world, newer, older, cosine)
             days = (newer.created_at - older.created_at).total_seconds() / 86_400
-            if probability < OFFER and days < groups.LEAST_DAYS:
+            is_linked = probabilities[frozenset((one.id, other.id))] >= KEEP
+            if not is_linked and days < groups.LEAST_DAYS:
                 continue
-            evidence = order_evidence(judged, lower, higher, probability, days)
+            evidence = order_evidence(judged, lower, higher, probabilities, days)
             yield Swap(world, evidence, grade > over)
     embedders.close()
 
@@ -139,6 +145,11 @@ def _unlifted(candidate: Judged) -> Judged:
     """A candidate with the score that it had before it was put before another."""
     lifts = [candidate.factors.get(name, 1.0) for name in (CURRENT, EARLIER)]
     return candidate._replace(score=candidate.score / (lifts[0] * lifts[1]))
+
+
+def _probability(mind: Mind, scorers: Scorers, world: str, one: Memory, other: Memory) -> float:
+    older, newer = sorted((one, other), key=begins)
+    return scorers.probability(world, newer, older, _cosine(mind, one, other))
 
 
 def _cosine(mind: Mind, one: Memory, other: Memory) -> float:

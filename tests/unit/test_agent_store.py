@@ -15,11 +15,14 @@ from bearinmind_bench import validation
 from bearinmind_bench.evaluation import EvaluationQuery, load
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "data" / "agent-store"
-DATA = load(FOLDER)
+VERSION_2 = FOLDER / "version-2"
+#: Version 2 holds whatever version 1 does, so what is true of its rows is true of both.
+FIRST, DATA = load(FOLDER), load(VERSION_2)
 MEMORIES = {record["id"]: record for record in DATA.corpus}
 ROWS: dict[str, dict[str, Any]] = {
     row["query_id"]: row
-    for row in map(json.loads, (FOLDER / "queries.jsonl").read_text("utf-8").splitlines())
+    for folder in (FOLDER, VERSION_2)
+    for row in map(json.loads, (folder / "queries.jsonl").read_text("utf-8").splitlines())
 }
 PROMPTS: list[dict[str, Any]] = [
     *map(json.loads, (FOLDER / "prompts.jsonl").read_text("utf-8").splitlines())
@@ -75,6 +78,37 @@ def test_each_stratum_is_in_both_splits_with_enough_queries_to_conclude() -> Non
     assert min(counts.values()) >= 30
 
 
+def test_version_2_adds_questions_and_judgements_and_changes_none() -> None:
+    later = {query.id: query for query in DATA.queries}
+
+    assert DATA.name == "agent-store-version-2"
+    assert DATA.corpus == FIRST.corpus
+    for query in FIRST.queries:
+        same = later[query.id]
+        assert (same.text, same.split, same.as_of) == (query.text, query.split, query.as_of)
+        assert query.grades.items() <= same.grades.items()
+
+
+def test_version_2_has_fifty_test_questions_of_each_stratum() -> None:
+    counts = Counter(query.stratum for query in DATA.of_split("test"))
+
+    assert len(counts) == 6
+    assert min(counts.values()) >= 50
+
+
+def test_the_two_passes_of_judging_are_kept_with_what_came_of_them() -> None:
+    rows = [*map(json.loads, (VERSION_2 / "passes.jsonl").read_text("utf-8").splitlines())]
+    grades = {query.id: query.grades for query in DATA.queries}
+
+    assert sum(len(row["pool"]) for row in rows) == 8_297
+    for row in rows:
+        assert {*row["pool"]} <= grades[row["query_id"]].keys()
+        assert {*row["first"], *row["second"]} <= {*row["pool"]}
+        for id_ in {*row["pool"]} - {*row.get("controls", ())}:
+            passes = {row["first"].get(id_, 0), row["second"].get(id_, 0)}
+            assert grades[row["query_id"]][id_] in passes
+
+
 def test_no_memory_that_answers_serves_both_splits() -> None:
     splits: dict[str, set[str | None]] = {}
     for query in DATA.queries:
@@ -85,12 +119,12 @@ def test_no_memory_that_answers_serves_both_splits() -> None:
     assert [id_ for id_, found in splits.items() if len(found) > 1] == []
 
 
-def test_a_paraphrase_shares_no_content_word_with_a_relevant_memory() -> None:
+def test_a_paraphrase_shares_no_content_word_with_a_memory_that_answers() -> None:
     shared = {
         (query.id, id_): both
         for query in stratum("paraphrase")
-        for id_ in query.relevant
-        if (both := content_stems(query.text) & stems_of(id_))
+        for id_, grade in query.relevant.items()
+        if grade > 1 and (both := content_stems(query.text) & stems_of(id_))
     }
 
     assert shared == {}

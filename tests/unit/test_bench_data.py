@@ -96,6 +96,23 @@ def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
     assert len(load(folder).corpus) == 3
 
 
+def test_a_folder_without_a_corpus_inside_a_set_is_a_later_version_of_it(write: Write) -> None:
+    folder = write(qrels=[{"query_id": "q", "grades": {"a": 1, "b": 0}}])
+    first = load(folder)
+    later = write_set(
+        folder / "version-2",
+        queries=[{"query_id": "r", "text": "and?"}],
+        qrels=[{"query_id": "q", "grades": {"b": 2}}, {"query_id": "r", "grades": {"c": 3}}],
+    )
+
+    data = load(later)
+
+    assert data.name == "set-version-2"
+    assert data.corpus == first.corpus
+    assert [dict(query.grades) for query in data.queries] == [{"a": 1, "b": 2}, {"c": 3}]
+    assert load(folder) == first != data
+
+
 @pytest.mark.parametrize("name", ["corpus", "queries"])
 def test_a_missing_file_is_named(write: Write, name: str) -> None:
     folder = write()

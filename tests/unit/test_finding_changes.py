@@ -129,6 +129,15 @@ def test_of_two_answers_that_no_link_connects_the_newer_comes_first(
     assert ranked(ada, "How did the grocer bring the vegetables before?")[0] == TUESDAY
 
 
+def test_what_is_put_before_another_is_at_least_as_probable(ada: Mind, clock: FixedClock) -> None:
+    ada.store(TUESDAY)
+    clock.advance(days=200)
+    ada.store(FRIDAY)
+    first, second = ada.recall("When does the grocer bring the vegetables?", all=True).hits
+    assert "current" in first.factors
+    assert first.probability >= second.probability
+
+
 def test_an_answer_that_was_stored_on_the_same_day_is_not_taken_for_a_newer_state(
     ada: Mind, clock: FixedClock
 ) -> None:

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bearinmind.outdates.verdicts import outdated, prevailing
-from bearinmind.recall.groups import Question, arrange, that_matter
+from bearinmind.recall.groups import (
+    OrderWeights,
+    Question,
+    arrange,
+    order_evidence,
+    that_matter,
+)
 from bearinmind.trace import Asks, Judged
 from bearinmind.types import (
     Decider,
@@ -194,3 +200,19 @@ def test_a_current_state_that_scores_nothing_takes_the_score_of_the_earlier_one(
     arranged = arrange(judged, decided, ALL, Question(Asks.NOW, {}), Group.STATES)
     assert [(each.id, each.score) for each in arranged.judged] == [("b", 0.9)]
     assert [state.memory.id for state in arranged.earlier[MemoryId("b")]] == ["a"]
+
+
+def test_a_further_state_of_the_same_thing_does_not_speak_against_an_order() -> None:
+    first, lower, third = (
+        Judged(MemoryId(x), y, y, {}, {}) for x, y in zip("abc", (1.0, 0.9, 0.89), strict=True)
+    )
+    probabilities = {frozenset({first.id, lower.id}): 0.5}
+    states = {**probabilities, frozenset({third.id, lower.id}): 0.5}
+    judged = [first, lower, third]
+    alone, with_states = (
+        OrderWeights(base=0, probability=0, score=0, other=-1, cosine=0, days=0, states=0).odds(
+            order_evidence(judged, lower, first, each, days=9)
+        )
+        for each in (probabilities, states)
+    )
+    assert alone < with_states

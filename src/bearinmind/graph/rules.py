@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 
 from bearinmind.concepts import Alias, ConceptName, Extraction, Kind, Mention, Role
 from bearinmind.graph.marked_names import MARK, mark
@@ -34,11 +36,12 @@ _KNOWN_AS = re.compile(
 
 
 #: Changes when the rules find something else: what was read before is then read again.
-VERSION = 1
+VERSION = 2
 BATCH = 200
 
 LONGEST_TITLE = 100  # characters; a longer first line is text
 LONGEST_LABEL = 6  # words before a colon; more are half a sentence
+LONGEST_SHORT_LABEL = 3  # of them, when not all are names
 _LABEL = re.compile(r"([^:.\n]{2,60}):\s")
 _BRACKET = re.compile(r"\s*\([^)]*\)\s*$")
 _DATE = re.compile(
@@ -46,7 +49,7 @@ _DATE = re.compile(
     r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d+(?:st|nd|rd|th)?)\s?)+"
 )
 _JOINTS = frozenset({"of", "the", "and", "de", "von", "van", "der", "la", "du", "da", "&"})
-_SENTENCE_END = re.compile(r"[.!?:;\n\u2022\"\u201c(]\s*$|^\s*$|\n\s*[-*]\s*$")
+_SENTENCE_END = re.compile(r"[.!?:;\n\u2022\"\u201c(]\s*$|^\s*$|\n\s*[-*]\s*$|[^\w]\s*['\u2018]$")
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"\d|[._/]|[a-z][A-Z]|-\w*[A-Z\d]|[A-Z]{2,}")
 #: Words that begin a sentence in capitals more often than they are a name. Others are left to how
@@ -62,6 +65,30 @@ _OPENERS = FUNCTION_WORDS | frozenset(
     september october november december monday tuesday wednesday thursday friday saturday sunday
     """.split()  # noqa: SIM905
 )
+#: What begins a sentence and asks for something: "Ask Wei Zhang" names Wei Zhang.
+_COMMANDS = frozenset(
+    """
+    add asked ask book booked bring call called check email gave get give invite keep mail meet
+    met message move moved phone ping remember remind ring saw see send sent show tell thank
+    thanks visit visited write wrote
+    """.split()  # noqa: SIM905
+)
+#: Words before a noun that say which one of many, and make no name of it.
+_WHICH = frozenset(
+    """
+    bad best better big bigger both certain cheap clean correct current different double empty
+    entire extra fast few final first former fresh full good great half high huge large last late
+    latest left less little local long low main many minor more most much near new newest next
+    nice old older only open other own past possible present previous proper public quick rather
+    real right same second separate several shared short similar simple single slow small special
+    specific such third two usual various whole working worst wrong
+    """.split()  # noqa: SIM905
+)
+_ARTICLES = frozenset({"the", "our", "my", "a", "an", "this"})
+_PRONOUNS = frozenset({"i", "he", "she", "we", "you", "they", "it", "mr", "mrs", "ms", "dr"})
+_ENDINGS = {"s": "", "es": "", "ies": "y", "ed": "", "d": "", "ing": "", "er": "", "ly": ""}
+_NUMBER = re.compile(r"\d+(?:[.,-]\d+)?(?: (?:eur|euros|gb|kb|mb|tb|kg|km|kr|cm|mm|ms|min|h))?")
+_QUOTED = re.compile(r"`([^\s`]{2,40})`")
 
 
 class Rules:
@@ -84,6 +111,7 @@ def read(memory: Memory) -> Extraction:
     content = memory.content
     about = [_mention(text, Role.SUBJECT) for text in subjects(content)]
     named = [_mention(text, Role.NAME) for text in names(content)]
+    named += [_mention(text, Role.NAME, Kind.TOPIC) for text in things(content)]
     tags = [_mention(tag, Role.TAG, Kind.TOPIC) for tag in memory.tags]
     keywords = [_mention(keyword, Role.KEYWORD, Kind.TOPIC) for keyword in memory.keywords]
     mentions = _distinct([*about, *named, *tags, *keywords])
@@ -101,7 +129,7 @@ def subjects(content: str) -> list[str]:
     """What a text is about, as it spells it: its title, its label, or the name it begins with."""
     title = _title(content)
     if not title:
-        leading = _leading_name(content)
+        leading = _leading_name(content) or _leading_thing(content)
         return [leading] if leading else []
     bare = _BRACKET.sub("", title)
     place = bare.split(", ")[0]
@@ -118,12 +146,55 @@ def names(content: str) -> Iterator[str]:
             continue
         end = _end_of_name(content, spelled, at)
         run = spelled[at:end]
-        if _opens_sentence(content, run[0]) and _is_opener(content, run[0]):
+        if _opens_sentence(content, run[0]) and (
+            _is_opener(content, run[0])
+            or (len(run) == 1 and _is_common(content, spelled, run[0]))
+            or (len(run) > 1 and folded(run[0].surface) in _COMMANDS)
+        ):
             run = run[1:]
         for part in map(_without_joints, _people(run)):
-            if part and len(part) <= LONGEST_NAME:
+            if part and len(part) <= LONGEST_NAME and not _is_pronoun(part):
                 yield content[part[0].start : part[-1].end]
         at = max(end, at + 1)
+    for quoted in _QUOTED.finditer(content):
+        yield quoted[1]
+
+
+def things(content: str) -> Iterator[str]:
+    """What a text calls by what it is for: "search service", "garden shed"."""
+    spelled = words(content)
+    for at in range(1, len(spelled)):
+        before, one = spelled[at - 1], spelled[at]
+        if (
+            one.surface.islower()
+            and one.surface.removesuffix("s") in _listed("thing_words.txt")
+            and content[before.end : one.start] == " "
+            and _may_specify(before)
+            and (at == 1 or _is_small(spelled[at - 2]) or _opens_sentence(content, before))
+        ):
+            yield content[before.start : one.end]
+
+
+def _leading_thing(content: str) -> str:
+    """The two words that a text begins with, where they name a thing: "Gauge recordings"."""
+    spelled = words(content[: 2 * LONGEST_TITLE])
+    if spelled and folded(spelled[0].surface) in _ARTICLES:
+        spelled = spelled[1:]
+    if len(spelled) < 2 or not _adjoin(content, *spelled[:2]):  # noqa: PLR2004
+        return ""
+    first, second = spelled[:2]
+    name = folded(first.surface)
+    does = name in _OPENERS or name in _COMMANDS or name.endswith(("ed", "ing", "ly"))
+    fits = _may_specify(first) and _may_specify(second) and second.surface.islower()
+    return content[first.start : second.end] if fits and not does else ""
+
+
+def _may_specify(word: Word) -> bool:
+    return len(word.surface) > 2 and not word.surface[0].isdigit() and not _is_small(word)  # noqa: PLR2004
+
+
+def _is_small(word: Word) -> bool:
+    return folded(word.surface) in FUNCTION_WORDS or folded(word.surface) in _WHICH
 
 
 def _title(content: str) -> str:
@@ -132,9 +203,17 @@ def _title(content: str) -> str:
     if separator and 0 < len(head) <= LONGEST_TITLE and not head.endswith((".", "!", "?", ":")):
         return head.strip()
     label = _LABEL.match(content)
-    if label and len(label[1].split()) <= LONGEST_LABEL:
-        return label[1]
-    return ""
+    return label[1] if label and _is_label(label[1]) else ""
+
+
+def _is_label(text: str) -> bool:
+    """Whether words before a colon name something: a few, or no more than names and numbers."""
+    inner = _BRACKET.sub("", text).split()
+    if len(inner) <= LONGEST_SHORT_LABEL:
+        return True
+    return len(inner) <= LONGEST_LABEL and all(
+        word[0].isupper() or word[0].isdigit() or folded(word) in _JOINTS for word in inner
+    )
 
 
 def _leading_name(content: str) -> str:
@@ -147,8 +226,13 @@ def _leading_name(content: str) -> str:
     first = spelled[0]
     if not _begins_name(first):
         # "sluice aborts without a key": who writes sentences would have written "Sluice".
-        return first.surface if not content[: first.start].strip() else ""
+        begins = not content[: first.start].strip() and not is_common_word(folded(first.surface))
+        return first.surface if begins else ""
     run = _without_joints(spelled[: _end_of_name(content, spelled, 0)])
+    if len(run) == 1 and _is_common(content, spelled, run[0]):
+        return ""
+    if len(run) > 1 and folded(run[0].surface) in _COMMANDS:
+        run = run[1:]
     return content[run[0].start : run[-1].end] if run else ""
 
 
@@ -180,9 +264,10 @@ def _adjoin(content: str, one: Word, next_one: Word) -> bool:
 
 
 def _people(run: Sequence[Word]) -> list[list[Word]]:
-    """A run in two where "and" joins two names of several words: that is hardly one name."""
+    """A run in two where "and" joins two names of as many words: that is hardly one name."""
     for place, word in enumerate(run):
-        if word.surface == "and" and place > 1 and len(run) - place > 2:  # noqa: PLR2004
+        several = place > 1 and len(run) - place > 2  # noqa: PLR2004
+        if word.surface == "and" and (several or (place == 1 and len(run) == 3)):  # noqa: PLR2004
             return [[*run[:place]], *_people(run[place + 1 :])]
     return [[*run]]
 
@@ -201,6 +286,48 @@ def _is_opener(content: str, word: Word) -> bool:
 
 def _opens_sentence(content: str, word: Word) -> bool:
     return bool(_SENTENCE_END.search(content[max(0, word.start - 4) : word.start]))
+
+
+def _is_common(content: str, spelled: Sequence[Word], word: Word) -> bool:
+    """Whether a word that opens a sentence is an ordinary one: "Deploys", but not "Deploy's"."""
+    surface = word.surface
+    return (
+        surface.isalpha()
+        and surface[1:].islower()
+        and is_common_word(surface.lower())
+        and not any(x.surface == surface and not _opens_sentence(content, x) for x in spelled)
+    )
+
+
+def is_common_word(word: str) -> bool:
+    """Whether a word in lower case is hardly ever a name, or a form of one that is not."""
+    known = _listed("common_words.txt")
+    return word in known or not known.isdisjoint(bases(word))
+
+
+def bases(word: str) -> set[str]:
+    """What a word may be a form of: "deploys" and "deployed" of "deploy"."""
+    return {
+        f"{word.removesuffix(ending)}{instead}{more}"
+        for ending, instead in _ENDINGS.items()
+        for more in ("", "e")
+        if word.endswith(ending) and len(word) > len(ending) + 2
+    }
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    """The words of a file beside this one.
+
+    `common_words.txt` has those that texts write small (benchmarks/research/common_words.py made
+    it), `thing_words.txt` nouns that make a thing of the word before them: "the search service".
+    """
+    return frozenset((files(__package__) / name).read_text("utf-8").split())
+
+
+def _is_pronoun(part: Sequence[Word]) -> bool:
+    """Whether a run is "I" and the like: no name of its own."""
+    return len(part) == 1 and folded(part[0].surface).split("'")[0] in _PRONOUNS
 
 
 def _mention(text: str, role: Role, kind: Kind | None = None) -> Mention:
@@ -222,7 +349,8 @@ def _distinct(mentions: Iterable[Mention]) -> list[Mention]:
     kept: dict[tuple[ConceptName, Role], Mention] = {}
     for mention in mentions:
         merely = mention.role is Role.NAME and mention.name in about
-        if mention.name and not merely and not _DATE.fullmatch(mention.name):
+        is_amount = _DATE.fullmatch(mention.name) or _NUMBER.fullmatch(mention.name)
+        if mention.name and not merely and not is_amount:
             kept.setdefault((mention.name, mention.role), mention)
     return [*kept.values()]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
-from bearinmind.outdates.verdicts import OFFER, because, begins, judgement_of, may_outdate
+from bearinmind.outdates.verdicts import KEEP, OFFER, because, begins, judgement_of, may_outdate
 from bearinmind.protocols import Store
 from bearinmind.text import analysis
 from bearinmind.types import (
@@ -56,12 +56,16 @@ class Finder:
         scored = [
             (newer, older, score)
             for newer, older, score in _scored(memory, candidates, cosines)
-            if score.probability >= OFFER
+            if score.probability >= KEEP
         ]
         scored.sort(key=lambda each: -each[2].probability)
-        holding = {(newer.id, older.id) for newer, older, _ in scored}
+        present = {(newer.id, older.id): score.probability for newer, older, score in scored}
         new = [_link(*each) for each in scored[:_MOST_LINKS]]
-        ended = [replace(x, removed_at=now) for pair, x in known.items() if pair not in holding]
+        ended = [
+            replace(x, removed_at=now)
+            for pair, x in known.items()
+            if present.get(pair, 0.0) < (OFFER if judgement_of(x).probability >= OFFER else KEEP)
+        ]
         return [link for link in new if (link.source, link.target) not in known], ended
 
     def offers(self, scope: Scope, memory: Memory, now: datetime) -> tuple[MayReplace, ...]:

@@ -17,7 +17,8 @@ from bearinmind.types import (
 )
 
 MARK = 0.88  #: from this probability on a memory is marked outdated, and grouped
-OFFER = 0.25  #: from this one on a link is kept, and it is asked which of the two holds
+OFFER = 0.25  #: from this one on it is asked which of the two holds
+KEEP = 0.1  #: from this one on a link is kept; below `OFFER` it only helps to order answers
 
 CLAIM = "it is trusted more: a person decides whether it is replaced"  #: why it is offered
 

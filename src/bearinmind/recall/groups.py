@@ -16,6 +16,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from bearinmind.outdates.verdicts import (
+    KEEP,
     MARK,
     OFFER,
     begins,
@@ -85,6 +86,7 @@ class Arranged(NamedTuple):
     judged: list[Judged]
     earlier: Mapping[MemoryId, tuple[EarlierState, ...]] = NO_EARLIER  #: by what outdates them
     outdated: Mapping[MemoryId, Outdated] = {}  #: those that stand by themselves
+    swapped: Sequence[tuple[MemoryId, MemoryId]] = ()  #: what was put before what
 
 
 def that_matter(links: Sequence[Link], judged: Iterable[Judged]) -> list[Link]:
@@ -118,17 +120,17 @@ def arrange(
     pairs = [] if is_reranked else [*_to_be_swapped(judged, links, memories, question, past=past)]
     ordered = _ordered(judged, pairs, EARLIER if past else CURRENT) if pairs else judged
     if not links:
-        return Arranged(ordered)
+        return Arranged(ordered, swapped=pairs)
     together = _Together(judged, memories, question)
     marked = outdated(links, memories, MARK)
     if past or group is Group.OFF:
-        return Arranged(ordered, outdated=marked)
+        return Arranged(ordered, outdated=marked, swapped=pairs)
     grouped = {
         id_: link
         for id_, link in prevailing(links, memories, MARK).items()
         if is_decided(link) or together.answer(link)
     }
-    return _grouped(ordered, marked, grouped, memories)
+    return _grouped(ordered, marked, grouped, memories)._replace(swapped=pairs)
 
 
 class OrderWeights(NamedTuple):
@@ -140,9 +142,10 @@ class OrderWeights(NamedTuple):
     base: float
     probability: float  #: that the one outdates the other, as log odds
     score: float  #: of the lower in that of the higher
-    other: float  #: score of the best third candidate in that of the lower
+    other: float  #: score of the best candidate that is no state of either in that of the lower
     cosine: float  #: with the query: how much nearer the lower is
     days: float  #: between the two
+    states: float  #: how many other candidates seem to be states of one of the two
 
     def odds(self, evidence: Sequence[float]) -> float:
         """The log odds, from a number for each weight but the base."""
@@ -156,12 +159,27 @@ def order_weights() -> OrderWeights:
     return OrderWeights(**json.loads(weights.read_text(encoding="utf-8")))
 
 
+#: How probable it is that one of two memories outdates the other
+Probabilities = Mapping[frozenset[MemoryId], float]
+
+
 def order_evidence(
-    judged: Sequence[Judged], lower: Judged, higher: Judged, probability: float, days: float
+    judged: Sequence[Judged],
+    lower: Judged,
+    higher: Judged,
+    probabilities: Probabilities,
+    days: float,
 ) -> tuple[float, ...]:
     """What the weights of the order are multiplied with."""
-    other = next((x.score for x in judged if x not in (lower, higher)), 0.0)
-    probable = min(max(probability, OFFER), _CERTAIN)  # no link is kept below that
+    pair = frozenset((lower.id, higher.id))
+    states = {
+        each.id
+        for each in judged[:ORDERED]
+        if each.id not in pair
+        and any(probabilities.get(frozenset((each.id, end)), 0.0) >= OFFER for end in pair)
+    }
+    other = next((x.score for x in judged if x.id not in pair | states), 0.0)
+    probable = min(max(probabilities.get(pair, 0.0), KEEP), _CERTAIN)
     nearer = 0.0
     if "dense" in lower.placings and "dense" in higher.placings:
         nearer = lower.placings["dense"].score - higher.placings["dense"].score
@@ -171,6 +189,7 @@ def order_evidence(
         math.log(max(other / lower.score, _LEAST_OTHER)),
         nearer,
         math.log1p(days),
+        float(len(states)),
     )
 
 
@@ -184,6 +203,7 @@ def _to_be_swapped(
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
     """The pairs of the best candidates of which the lower is to precede the higher."""
     of_pair = {frozenset((x.source, x.target)): x for x in prevailing_of_pairs(links)}
+    probabilities = {pair: judgement_of(link).probability for pair, link in of_pair.items()}
     for higher, lower in combinations(judged[:ORDERED], 2):
         one, other = memories[higher.id], memories[lower.id]
         link = of_pair.get(frozenset((one.id, other.id)))
@@ -195,8 +215,8 @@ def _to_be_swapped(
             continue
         if question.missed(other, one) > _MOST_LOST:
             continue
-        probability = judgement_of(link).probability if link else 0.0
-        if order_weights().odds(order_evidence(judged, lower, higher, probability, days)) > 0:
+        evidence = order_evidence(judged, lower, higher, probabilities, days)
+        if order_weights().odds(evidence) > 0:
             yield lower.id, higher.id
 
 

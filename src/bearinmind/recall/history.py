@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from bearinmind import errors
 from bearinmind.changes import owner_of
-from bearinmind.outdates.verdicts import outdated
+from bearinmind.outdates.verdicts import OFFER, is_decided, judgement_of, outdated
 from bearinmind.protocols import Page, Readable, Statistics, Store
 from bearinmind.recall.eligibility import heads
 from bearinmind.recall.pipeline import LARGEST_LIMIT, check_number
@@ -205,7 +205,11 @@ def _chains_of(view: Readable, filter: Filter, ids: Sequence[MemoryId]) -> list[
     while frontier and len(seen) <= _MOST_IN_CHAINS:
         around = [x for x in view.links(filter.scope, frontier) if x.kind in _CHANGING]
         above = view.newer(filter.scope, frontier, None, _CHANGING)
-        links |= dict.fromkeys([*around, *above])
+        links |= {
+            x: None
+            for x in (*around, *above)
+            if is_decided(x) or judgement_of(x).probability >= OFFER  # weaker ones make no chain
+        }
         frontier = [end for end in _ends(links) if end not in seen]
         seen |= {*frontier}
     return [*links]

@@ -270,7 +270,11 @@ class Recall:
         return judged
 
     def _probabilities(self, choice: _Choice, evidence: Evidence) -> dict[MemoryId, float]:
-        """How probable it is that each of the chosen answers: it, or an earlier state under it."""
+        """How probable it is that each of the chosen answers: it, or an earlier state under it.
+
+        What was put before another is taken for its present state, so it is as probable: nobody is
+        given the old one without the new.
+        """
         memories, earlier = choice.eligibility.memories, choice.arranged.earlier
         placings = {x.id: x.placings for x in choice.eligibility.kept} if earlier else {}
         probabilities = {}
@@ -283,6 +287,10 @@ class Recall:
                     *((id_, placings[id_]) for id_ in states),
                 ]
             )
+        for first, second in choice.arranged.swapped:
+            if first in probabilities:
+                second_one = probabilities.get(second, 0.0)
+                probabilities[first] = max(probabilities[first], second_one)
         return probabilities
 
     def _hits(

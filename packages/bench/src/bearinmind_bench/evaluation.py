@@ -8,6 +8,9 @@
 
 Each file may be compressed (`.jsonl.gz`). Ids may be numbers or text. A query without a relevant
 memory is unanswerable; such queries may also stand in a file `queries_unanswerable.jsonl`.
+
+A folder without a corpus inside the folder of a set is a later version of that set: its rows come
+after those of the set, and its judgements replace those of the same pairs.
 """
 
 from __future__ import annotations
@@ -172,16 +175,20 @@ def load(folder: Path) -> EvaluationSet:
     """
     if not folder.is_dir():
         raise InvalidData(f"{str(folder)!r} is not a folder", hint=_layout_hint())
+    above = folder.resolve().parent
+    is_version = not _find(folder, "corpus") and bool(_find(above, "corpus"))
+    first, *later = [above, folder] if is_version else [folder]
     digest = hashlib.sha256()
     files: dict[str, list[tuple[int, Record]]] = {}
     for name in ("corpus", "queries", "qrels", "queries_unanswerable", "pairs"):
-        path = _find(folder, name, required=name in ("corpus", "queries"))
-        files[name] = [*_rows(path, digest)] if path else []
+        paths = [_find(first, name, required=name in ("corpus", "queries"))]
+        paths += [_find(version, name) for version in later]
+        files[name] = [row for path in paths if path for row in _rows(path, digest)]
     judged = _judgements(folder, files["qrels"])
     rows = files["queries"] + files["queries_unanswerable"]
     queries = tuple(_query(folder, number, row, judged) for number, row in rows)
     return EvaluationSet(
-        name=folder.resolve().name,
+        name=f"{above.name}-{folder.resolve().name}" if is_version else folder.resolve().name,
         fingerprint=digest.hexdigest(),
         corpus=tuple(_record(folder, number, row) for number, row in files["corpus"]),
         queries=queries,
@@ -206,7 +213,7 @@ def _layout_hint() -> str:
     return "A set is a folder with corpus, queries and qrels as .jsonl or .jsonl.gz."
 
 
-def _find(folder: Path, name: str, *, required: bool) -> Path | None:
+def _find(folder: Path, name: str, *, required: bool = False) -> Path | None:
     for ending in (".jsonl", ".jsonl.gz"):
         path = folder / f"{name}{ending}"
         if path.is_file():
