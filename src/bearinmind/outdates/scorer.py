@@ -18,7 +18,7 @@ from bearinmind.outdates.change_words import CHANGE, CONTRASTS, CUES, DENIED
 from bearinmind.text import analysis
 from bearinmind.types import Memory
 
-_CACHED = 20_000  # texts; one is compared with several others
+_CACHED = 4_000  # texts, about 12 kB each; one is compared with several others
 _HEAD, _TAIL = 4, 3  # terms with which a text begins and ends
 _LEADING = 15  # characters: a name that begins sooner is what the text is about
 _MOST = 3  # names that are counted

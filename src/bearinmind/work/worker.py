@@ -202,7 +202,10 @@ class Worker:
                 self._wakeup.wait(_RETRY_SECONDS)
                 done = WorkDone()
             total = total.plus(done)
-            pause = self._pause()
+            try:
+                pause = self._pause()
+            except StoreFailure:
+                pause = None  # the store went away just now: the next look meets it again
             now = time.monotonic()
             if done.finished or (pause is not None and pause < PATIENCE):
                 busy = now
