@@ -6,7 +6,7 @@ import json
 import tracemalloc
 from pathlib import Path
 
-from bearinmind.outdates.features import read
+from bearinmind.outdates.scorer import read
 
 CORPUS = Path(__file__).parents[2] / "benchmarks" / "data" / "agent-store" / "corpus.jsonl"
 MOST = 64 * 2**20  # bytes
