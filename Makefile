@@ -18,6 +18,7 @@ EXAMPLES ?= 100
 MEMORIES ?= 100000
 CONCEPTS ?= 20000
 PERMISSION_LIVES ?= 4000
+MINUTES ?= 60
 BEARINMIND_SYNC_SCHEDULES ?= 20000
 
 # Modules stay compiled from one process to the next: the tests start thousands.
@@ -194,8 +195,11 @@ bench-page: $(READY) ## The page in a real Chromium: how soon each view can be u
 
 bench-server: $(READY) ## The server: 64 clients for a minute, thousands of lives of users and shares, every request that its OpenAPI allows
 	$(BIN)/python benchmarks/server/load.py $(KEEP)
-	BEARINMIND_PERMISSION_LIVES=$(PERMISSION_LIVES) $(BIN)/pytest tests/acceptance/test_http_permissions.py
+	BEARINMIND_PERMISSION_LIVES=$(PERMISSION_LIVES) $(PYTEST) tests/acceptance/test_http_permissions.py
 	$(BIN)/python benchmarks/server/schema.py
+
+bench-soak: $(READY) ## The server for an hour (MINUTES) with 64 clients: kills, a fail-over, a full disk, a restore; needs root
+	$(BIN)/python benchmarks/server/soak.py --minutes $(MINUTES)
 
 bench-sync: $(READY) ## Replicas and a server through 20,000 schedules of work and trouble, 1,000 more on Postgres; nothing lost, nothing twice
 	$(BIN)/python benchmarks/sync/simulate.py --schedules $(BEARINMIND_SYNC_SCHEDULES)

@@ -26,8 +26,7 @@ from sklearn.metrics import roc_auc_score
 
 import outdates_scorer
 from bearinmind.app import Mind
-from bearinmind.outdates.features import features, read
-from bearinmind.outdates.scorer import NO_COSINE
+from bearinmind.outdates.scorer import NO_COSINE, features, read
 from bearinmind.outdates.verdicts import KEEP, begins
 from bearinmind.recall import groups
 from bearinmind.recall.groups import CURRENT, EARLIER, OrderWeights, order_evidence

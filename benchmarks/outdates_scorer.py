@@ -24,8 +24,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 from bearinmind.config import Settings
-from bearinmind.outdates.features import features, read
-from bearinmind.outdates.scorer import NO_COSINE
+from bearinmind.outdates.scorer import NO_COSINE, features, read
 from bearinmind_bench.corpus import EmbeddersOfRun
 
 DATA = Path(__file__).parent / "data" / "changes"

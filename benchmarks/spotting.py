@@ -4,7 +4,8 @@
 
 benchmarks/data/concepts has the names and the things that each text mentions, and what may be taken
 for one or not. A find that is labelled is right, one that may be is not counted, and any other is
-junk. Names and things are those that the rules see in the text itself; tags are not looked at.
+junk. Names and things are those that the rules see in the text itself; tags are not looked at. What
+the rules call a topic is what a text is about and no name: "Deploys" of "Deploys are slow".
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bearinmind.concepts import Kind
 from bearinmind.graph import rules
 from bearinmind.text.names import name_of
 from bearinmind.types import Memory, MemoryId, Provenance, UserId
@@ -51,8 +53,11 @@ def scores(rows: Sequence[Row]) -> dict[str, float]:
     for row in rows:
         found, right = spotted(row["text"]), _variants(row["names"] + row["things"])
         maybe = _variants(row["maybe"])
+        names = found - spotted(row["text"], topics=True)
         counts["right"] += len(found & right)
         counts["junk"] += len(found - right - maybe)
+        counts["right names"] += len(names & right)
+        counts["junk names"] += len(names - right - maybe)
         for kind in ("names", "things"):
             counts[kind] += len(row[kind])
             counts[f"{kind} found"] += sum(bool(_variants([x]) & found) for x in row[kind])
@@ -62,15 +67,20 @@ def scores(rows: Sequence[Row]) -> dict[str, float]:
         "precision": round(precision, 3),
         "recall": round(recall, 3),
         "f1": round(2 * precision * recall / (precision + recall), 3),
+        "precision of names": round(
+            counts["right names"] / (counts["right names"] + counts["junk names"]), 3
+        ),
         "recall of names": round(counts["names found"] / counts["names"], 3),
         "recall of things": round(counts["things found"] / counts["things"], 3),
         "junk": counts["junk"],
+        "junk names": counts["junk names"],
     }
 
 
-def spotted(text: str) -> set[str]:
-    """The names of the concepts that the rules see in a text."""
-    return _folded(mention.label for mention in rules.read(_memory(text)).mentions)
+def spotted(text: str, *, topics: bool = False) -> set[str]:
+    """The names of the concepts that the rules see in a text, or of the topics alone."""
+    mentions = rules.read(_memory(text)).mentions
+    return _folded(x.label for x in mentions if x.kind is Kind.TOPIC or not topics)
 
 
 def _memory(text: str) -> Memory:

@@ -11,6 +11,7 @@ of requirements/dist.lock, in an environment that is made for this and thrown aw
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -21,11 +22,15 @@ import tomllib
 import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (".", "packages/adapters", "packages/bench")
 CLIENT = "packages/typescript"
 ENCODER = "packages/encoder"  # is made from published weights first
+PAGE = ROOT / "src/bearinmind/surfaces/page"
+PAGE_LOCK = PAGE / "static/vendor/lock.json"  # written by scripts/vendor-page
 ENCODER_EPOCH = "1577836800"  # its files change with the weights, not with our commits
 
 
@@ -75,7 +80,7 @@ class Dist:
         run(self._python, "-m", "twine", "check", "--strict", *sorted(made.glob("python/*")))
 
     def list_materials(self, made: Path) -> None:
-        """Write the bill of materials: what the wheel brings, installed and looked at."""
+        """Write the bill of materials: what the wheel brings and holds, installed and looked at."""
         product = self._scratch / "product"
         run(self._uv, "venv", "--quiet", "--python", sys.executable, product)
         install = [self._uv, "pip", "install", "--quiet", "--python", product / "bin/python"]
@@ -83,13 +88,46 @@ class Dist:
         tested = ["--constraint", ROOT / "requirements/dev.lock", "--no-verify-hashes"]
         run(*install, *tested, "--find-links", made / "python", "bearinmind")
         version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+        bill = made / f"bearinmind-{version}.cdx.json"
         run(
             *(self._python, "-m", "cyclonedx_py", "environment", product / "bin/python"),
             *("--pyproject", ROOT / "pyproject.toml", "--mc-type", "application"),
             *("--output-reproducible", "--output-format", "JSON"),
-            *("--output-file", made / f"bearinmind-{version}.cdx.json"),
+            *("--output-file", bill),
             folder=self._scratch,  # what it would find in ours is not what is installed
         )
+        materials = with_page_libraries(json.loads(bill.read_text("utf-8")))
+        bill.write_text(json.dumps(materials, indent=2) + "\n", "utf-8")
+
+
+def with_page_libraries(materials: dict[str, Any]) -> dict[str, Any]:
+    """A bill of materials with the JavaScript in the wheel: of the page, and Swagger UI."""
+    served = {path.name for path in PAGE.rglob("*")}
+    rows = [
+        row
+        for row in json.loads(PAGE_LOCK.read_text("utf-8"))
+        if served & {*row["files"]}  # the tests have one of their own
+    ]
+    libraries = [
+        {
+            "type": "library",
+            "bom-ref": f"{row['name']}@{row['version']}",
+            "name": row["name"],
+            "version": row["version"],
+            "purl": f"pkg:npm/{quote(row['name'])}@{row['version']}",
+            "licenses": [{"license": {"id": row["licence"], "acknowledgement": "declared"}}],
+            "hashes": [{"alg": "SHA-256", "content": row["package_sha256"]}],
+        }
+        for row in rows
+    ]
+    names = [library["bom-ref"] for library in libraries]
+    root = materials["metadata"]["component"]["bom-ref"]
+    for entry in materials["dependencies"]:
+        if entry["ref"] == root:
+            entry["dependsOn"] = sorted([*entry["dependsOn"], *names])
+    materials["components"] += libraries
+    materials["dependencies"] += [{"ref": name} for name in names]
+    return materials
 
 
 def copy_sources(place: Path) -> Path:

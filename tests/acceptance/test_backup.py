@@ -19,11 +19,9 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.protocols import Store
 from bearinmind.store import backup
-from bearinmind.store.factory import Access, open_source, open_store
-from bearinmind.store.migrate_store import Digest
-from bearinmind.store.transfer import TABLES
+from bearinmind.store.factory import Access, open_store
 from bearinmind.text.store_name import StoreFile, store_name
-from support.full_store import Life, everything
+from support.full_store import Life, everything, rows
 from support.postgres_server import Databases
 
 ACCESS = Access(connections=2)
@@ -59,18 +57,6 @@ def filled(place: str, seed: int = 1) -> dict[str, object]:
     answers = everything(store)
     store.close()
     return answers
-
-
-def rows(place: str) -> dict[str, tuple[int, str]]:
-    """How many rows each table has, and a hash of all of them: of every column, numbers too."""
-    found = {}
-    with open_source(store_name(place), ACCESS) as end, end.snapshot() as snapshot:
-        for table in TABLES:
-            digest = Digest()
-            for page in snapshot.pages(table, table.beginning, 500):
-                digest.add(page)
-            found[table.name] = digest.rows, str(digest)
-    return found
 
 
 def back_up(place: str, file: Path, *recipients: str) -> backup.BackedUp:

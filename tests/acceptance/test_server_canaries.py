@@ -23,7 +23,7 @@ from bearinmind.surfaces.verbs.verb import Verb
 from support.canaries import DETECTED, FLAGGED, SHAPES, leaks
 from support.canary_server import LINES, PLAIN, ROOT, TAG, TELLING, VERBS, House, path_of, secret_of
 from support.http_server import served
-from support.mcp import finished, over_http
+from support.mcp import MODES, finished, over_http
 
 
 @pytest.fixture
@@ -207,13 +207,17 @@ def administer(house: House) -> None:
 
 
 def put_in_where_it_is_refused(house: House) -> None:
-    """A secret in every part of a request of every verb, so that errors speak about it."""
+    """A secret in every part of a request of every verb, so that errors speak about it.
+
+    Of a file every kind of secret in every field; of a database, which is asked the same way, the
+    kinds take turns. So they do over MCP, but in one of its modes.
+    """
     tokens = house.tokens()
     for turn, verb in enumerate(EVERY_VERB):
         named = set(re.findall(r"{(\w+)}", verb.path))
         for name in verb.request.model_fields:
             said = dict.fromkeys(named, "000000000000") | _needed(verb)
-            for canary in house.refused:
+            for canary in house.refused if house.in_file else [house.next()]:
                 _refuse(house, verb, said | {name: canary.text})
             _refuse(house, verb, said | {name: [house.next().text]})
         fields = {each: house.next().text for each in named}
@@ -294,6 +298,7 @@ def look_at_the_rest(house: House) -> None:
 async def talk(house: House, mode: str) -> None:
     """Every tool but `secret_get`, every resource and prompt; well, and with secrets refused."""
     secret, other = [*house.kept][:2]
+    thorough = house.in_file and mode == MODES[0]
 
     async with over_http(house.server.url, house.keys["ada"], mode=mode) as client:
 
@@ -324,7 +329,7 @@ async def talk(house: House, mode: str) -> None:
                 taken["id"] = "000000000000"
             await call(tool, **taken)
             for name in verb.request.model_fields:
-                for canary in house.refused:
+                for canary in house.refused if thorough else [house.next()]:
                     await call(tool, **taken | {name: canary.text})
             await call(tool, **{house.next().text: 1})
         await hear("no tool", lambda: client.call_tool(house.next().text, {}))
@@ -373,7 +378,7 @@ def test_a_server_tells_a_secret_to_its_owner_alone(house: House) -> None:
     put_in_where_it_is_refused(house)
     administer(house)
     put_in_beside_the_verbs(house)
-    for mode in ("legacy", "auto"):
+    for mode in MODES:
         finished(talk(house, mode))
     look_at_the_rest(house)
 

@@ -26,6 +26,20 @@ SCHEDULES = int(os.environ.get("BEARINMIND_SYNC_SCHEDULES", "300"))
 ONCE_FAILED = (1_851,)  # lost a secret that was purged elsewhere
 CHUNKS = 20  # so that they spread over the processors
 ON_POSTGRES = range(30)
+#: By planted fault: the first schedule that catches it. It is run first, and then all of them.
+CAUGHT_BY = {
+    "a full resync deletes what was not sent": 30,
+    "retries drop an operation after five tries": 10,
+    "an orphan becomes a twin that is not sensitive": 4,
+    "the server does not look at the base": 47,
+    "the cursor is kept before its page is taken": 9,
+    "what was sent is settled though it changed again": 143,
+    "a stale change counts as taken": 4,
+    "a new epoch is taken for the old one": 40,
+    "of two judgements that of the server is kept": 23,
+    "what is not shared any more stays on the machine": 9,
+    "a conflict is decided on one machine alone": 56,
+}
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -90,12 +104,12 @@ def test_a_push_is_taken_whole_or_not_at_all_at_whichever_statement_the_server_d
     assert on_server() == after == found_in(machine.store.store, world.boundary.vault, scope).told
 
 
-def _run_all() -> None:
-    for seed in range(SCHEDULES):
+def _run_all(first: int) -> None:
+    for seed in (first, *range(SCHEDULES)):
         run(seed)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_caught(fault: str) -> None:
     with FAULTS[fault](), pytest.raises(Broken, match=r"simulate\.py --seed"):
-        _run_all()
+        _run_all(CAUGHT_BY.get(fault, 0))

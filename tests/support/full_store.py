@@ -39,6 +39,11 @@ from bearinmind.protocols import (
     TrafficKind,
     User,
 )
+from bearinmind.store.factory import Access as Connecting
+from bearinmind.store.factory import open_source
+from bearinmind.store.migrate_store import Digest
+from bearinmind.store.transfer import TABLES
+from bearinmind.text.store_name import store_name
 from bearinmind.types import (
     Access,
     Decider,
@@ -482,3 +487,18 @@ def _nearest(store: Store, filter: Filter, space: Space) -> object:
     query = np.linspace(-1, 1, space.dimensions).astype(np.float32)
     nearest = store.nearest(filter, space, query, 99).nearest
     return [(near.id, round(near.cosine, 4)) for near in nearest]
+
+
+def rows(place: str) -> dict[str, tuple[int, str]]:
+    """How many rows each table has, and a hash of all of them: of every column, numbers too."""
+    found = {}
+    with (
+        open_source(store_name(place), Connecting(connections=2)) as end,
+        end.snapshot() as snapshot,
+    ):
+        for table in TABLES:
+            digest = Digest()
+            for page in snapshot.pages(table, table.beginning, 500):
+                digest.add(page)
+            found[table.name] = digest.rows, str(digest)
+    return found

@@ -49,8 +49,15 @@ class World:
         return "write" if "write" in rights else ("read" if rights else None)
 
     def superseded(self, id: str) -> bool:
-        """Whether something newer stands for a memory; what is deleted stands for nothing."""
-        return any(not self.memories[newer].deleted for newer in self.memories[id].newer)
+        """Whether something newer stands for a memory; what is deleted stands for nothing.
+
+        What another user has written is trusted less, and stands for nothing that is not.
+        """
+        memory = self.memories[id]
+        return any(
+            not newer.deleted and (memory.external or not newer.external)
+            for newer in map(self.memories.__getitem__, memory.newer)
+        )
 
     def delete(self, user: str, id: str) -> None:
         """A user deletes a memory.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,3 +88,26 @@ def test_a_store_in_the_way_is_named(run: Run, remember: Run, place: Path) -> No
 
     assert ran.error["code"] == "store_not_empty"
     assert str(place) in ran.error["message"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the embedded server does not run there")
+def test_the_embedded_server_is_backed_up_and_restored_by_its_name(
+    run: Run, remember: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pg"
+    name = f"postgres:{folder}"
+    try:
+        remember("The staging database is db-stage-3.", store=name)
+        run("user", "add", "ada", store=name)
+        before = run("list", "--json", store=name).json
+
+        run("backup", "store.backup", store=name)
+        run("db", "stop", store=name)
+        shutil.rmtree(folder)
+        back = run("restore-store", "store.backup", store=name)
+
+        assert "Restored 1 version of memories" in back.out
+        assert run("list", "--json", store=name).json == before
+        assert [user["name"] for user in run("user", "list", "--json", store=name).json["users"]]
+    finally:
+        run("db", "stop", store=name)

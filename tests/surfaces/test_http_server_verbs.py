@@ -13,7 +13,7 @@ from bearinmind.errors import StoreBusy
 from bearinmind.protocols import TrafficCount, TrafficKind
 from bearinmind.surfaces.client.clients import Client
 from bearinmind.surfaces.http.auth import Service
-from bearinmind.surfaces.http.traffic import TrafficCounter
+from bearinmind.surfaces.http.metrics import TrafficCounter
 from bearinmind.surfaces.verbs.server_verbs import SERVER_VERBS
 from bearinmind.types import Access, UserId
 from support.http_server import Serving, serving, wait_until

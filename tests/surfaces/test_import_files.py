@@ -124,6 +124,13 @@ def test_a_history_of_mem0_becomes_versions(run: Run, tmp_path: Path) -> None:
 
     memories = by_source(run)
     assert memories.keys() == {f"mem0:{event['memory_id']}" for event in events}
+    for event in events:  # of the last one of a memory these hold at the end
+        memory = memories[f"mem0:{event['memory_id']}"]
+        said = [memory["content"], *(version["content"] for version in memory["earlier"])]
+        assert event["event"] == "DELETE" or event["new_memory"] in said
+        if event["event"] == "ADD":
+            assert close(memory["created_at"], event["created_at"])
+            assert memory["provenance"]["trust"] == event["role"] == "user"
     changed = next(event for event in events if event["event"] == "UPDATE")
     memory = memories[f"mem0:{changed['memory_id']}"]
     assert memory["content"] == changed["new_memory"]
@@ -156,6 +163,47 @@ def test_a_file_of_mcp_memory_service_keeps_every_field(run: Run, tmp_path: Path
     assert sorted(kinds) == ["causes", "see-also"]  # the mutual one once
 
 
+def test_what_mcp_memory_service_has_replaced_derived_or_believed_is_kept(
+    run: Run, tmp_path: Path
+) -> None:
+    path = unpacked(tmp_path, "mcp-memory-service.db")
+    first, second, third = (row["content_hash"] for row in rows(path, "memories")[:3])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DELETE FROM memory_graph")
+        database.execute(
+            "UPDATE memories SET superseded_by = ?, store = 'work', confidence = 0.7"
+            " WHERE content_hash = ?",
+            [second, first],
+        )
+        derived = "UPDATE memories SET parent_id = ? WHERE content_hash = ?"
+        database.execute(derived, [first, third])
+        database.execute(
+            "INSERT INTO beliefs (belief_hash, content, confidence, status, created_at, updated_at,"
+            " derived_from, contradicted_by, metadata) VALUES ('b', 'Audits end late.', 0.9,"
+            " 'active', '2025-02-19T21:20:00Z', '2025-02-20T21:20:00Z', ?, ?, ?)",
+            [json.dumps([first]), json.dumps([second]), '{"by": "planner"}'],
+        )
+        database.commit()
+
+    assert imported(run, path)["stored"] == MADE + 1
+
+    memories = by_source(run)
+    old, new, made = (memories[f"mcp-memory-service:{each}"] for each in (first, second, third))
+    belief = memories["mcp-memory-service:belief:b"]
+    assert old["provenance"]["project"] == "work"
+    assert "confidence: 0.7" in old["keywords"]
+    assert (belief["content"], belief["tags"]) == ("Audits end late.", ["belief", "active"])
+    assert belief["keywords"] == ["by: planner", "confidence: 0.9"]
+    times = belief["created_at"], belief["updated_at"]
+    assert [time[:10] for time in times] == ["2025-02-19", "2025-02-20"]
+    assert {*links(run)} == {
+        (new["content"], "supersedes", old["content"]),
+        (made["content"], "derives-from", old["content"]),
+        (belief["content"], "derives-from", old["content"]),
+        (belief["content"], "see-also", new["content"]),
+    }
+
+
 def test_a_file_of_claude_mem_keeps_every_field(run: Run, tmp_path: Path) -> None:
     path = unpacked(tmp_path, "claude-mem.db")
     source = rows(path, "observations")
@@ -181,6 +229,107 @@ def test_a_file_of_claude_mem_keeps_every_field(run: Run, tmp_path: Path) -> Non
     memory = memories[f"claude-mem:session_summaries/{summary['id']}"]
     for name in ("request", "investigated", "learned", "completed", "next_steps", "notes"):
         assert summary[name] in memory["content"]
+
+
+def drawers(path: Path) -> dict[str, dict[str, Any]]:
+    """The fields of every drawer of a palace, by its id; those of its index are left out."""
+    found: dict[str, dict[str, Any]] = {}
+    with closing(sqlite3.connect(path)) as database:
+        for drawer, key, *values in database.execute(
+            "SELECT e.embedding_id, m.key, m.string_value, m.int_value, m.float_value"
+            " FROM embeddings AS e JOIN embedding_metadata AS m USING (id)"
+            " JOIN segments AS s ON s.id = e.segment_id"
+            " JOIN collections AS c ON c.id = s.collection WHERE c.name = 'mempalace_drawers'"
+        ):
+            value = next((each for each in values if each is not None), None)
+            found.setdefault(drawer, {})[key] = value
+    return found
+
+
+def test_a_palace_keeps_every_field(run: Run, tmp_path: Path) -> None:
+    folder = extracted(tmp_path, "mempalace") / ".mempalace"
+    source = drawers(folder / "palace" / "chroma.sqlite3")
+    long = {id_: fields for id_, fields in source.items() if "parent_drawer_id" in fields}
+
+    done = imported(run, folder)
+
+    assert done["formats"] == {str(folder): "mempalace"}
+    facts = rows(folder / "knowledge_graph.sqlite3", "triples")
+    assert done["records"] == len(source) - len(long) + 1 + len(facts)
+    assert done["records"] > MADE
+    assert (done["known"], done["split"], done["dropped"]) == (1, 1, {})  # the chat said one twice
+    memories = by_source(run)
+    kept = {id_: memory for id_ in source if (memory := memories.get(f"mempalace:{id_}"))}
+    assert len(kept) == len(source) - len(long) - done["known"]
+    for id_, memory in kept.items():
+        fields = source[id_]
+        assert memory["content"] == fields["chroma:document"].strip()
+        topic = [fields["topic"]] if "topic" in fields else []
+        assert memory["tags"] == [fields["wing"], fields["room"], *topic]
+        assert memory["provenance"]["agent"] == fields.get("agent", fields.get("added_by"))
+        written = fields.get("authored_at") or fields.get("content_date") or fields["filed_at"]
+        assert close(memory["created_at"], written)
+        assert close(memory["updated_at"], fields["last_modified"])
+        for name in ("source_file", "hall", "type", "line_start", "ingest_mode", "extract_mode"):
+            if fields.get(name):
+                assert f"{name}: {fields[name]}" in memory["keywords"]
+    [whole] = {fields["parent_drawer_id"] for fields in long.values()}
+    parts = [each for each in exported(run) if each["provenance"]["source"] == f"mempalace:{whole}"]
+    pieces = [source[id_]["chroma:document"] for id_ in sorted(long)]
+    paragraphs = [line for part in parts for line in part["content"].split("\n\n")]
+    assert sorted(paragraphs) == sorted("".join(pieces).split("\n\n"))
+
+
+def test_the_graph_of_a_palace_becomes_facts_with_their_times(run: Run, tmp_path: Path) -> None:
+    folder = extracted(tmp_path, "mempalace") / ".mempalace"
+    with closing(sqlite3.connect(folder / "knowledge_graph.sqlite3")) as database:
+        database.execute("UPDATE triples SET confidence = 0.8 WHERE predicate = 'works_on'")
+        known = "UPDATE entities SET type = 'person', properties = ? WHERE id = 'dana'"
+        database.execute(known, ['{"team": "payments"}'])
+        database.commit()
+
+    imported(run, folder)
+
+    facts = {memory["content"]: memory for memory in exported(run)}
+    works, lived = facts["Dana works on billing."], facts["Dana lives in Porto."]
+    assert works["keywords"] == ["Dana", "works_on", "billing", "confidence: 0.8"]
+    assert (works["valid_from"][:10], works["valid_to"]) == ("2025-01-01", None)
+    assert (lived["valid_from"][:10], lived["valid_to"][:10]) == ("2020-05-01", "2025-01-01")
+    before, now = facts["billing runs on Postgres 15."], facts["billing runs on Postgres 17."]
+    assert before["valid_to"] == now["valid_from"]
+    dana = facts["Dana is a person."]
+    assert (dana["category"], dana["tags"]) == ("people", ["person"])
+    assert dana["keywords"] == ["Dana", "team: payments"]
+    derived = [link for link in links(run) if link[1] == "derives-from"]
+    drawer = "The billing service of region 0 listens on port 7000."
+    assert derived == [("Dana works on billing.", "derives-from", drawer)]
+
+
+def test_a_palace_is_known_by_either_database_and_a_broken_one_is_named(
+    run: Run, tmp_path: Path
+) -> None:
+    palace = extracted(tmp_path, "mempalace") / ".mempalace" / "palace" / "chroma.sqlite3"
+    graph = palace.parent.parent / "knowledge_graph.sqlite3"
+    with closing(sqlite3.connect(palace)) as database:
+        text = "DELETE FROM embedding_metadata WHERE id = 5 AND key = 'chroma:document'"
+        database.execute(text)
+        mark = (
+            "UPDATE embedding_metadata SET string_value = '_registry' WHERE id = 6 AND key = 'room'"
+        )
+        database.execute(mark)
+        database.commit()
+
+    done = run("import", palace, "--json")
+
+    data = json.loads(done.out)
+    assert (done.code, data["formats"]) == (2, {str(palace): "mempalace"})
+    [problem], [skip] = data["problems"], data["skipped"]
+    assert (problem["file"], problem["line"]) == ("chroma.sqlite3: drawers", 5)
+    assert problem["message"] == "the text is missing"
+    assert (skip["line"], skip["message"]) == (6, "a note that a file was read, and no drawer")
+    assert run("import", graph, "--json").json["stored"] == 4
+    wrong = run("import", PAGE, "--from", "mempalace")
+    assert "neither drawers nor a knowledge graph" in wrong.err
 
 
 def test_what_was_asked_in_claude_mem_is_learned_from(run: Run, tmp_path: Path) -> None:
@@ -231,7 +380,10 @@ def test_notes_of_basic_memory_keep_text_tags_and_relations(run: Run, tmp_path: 
         for line in head.splitlines():
             if line.startswith("- "):
                 assert line[2:] in memory["tags"]
-        assert f"permalink: {name[:-3].lower().replace(' ', '-')}" in memory["keywords"]
+            elif line.startswith(("type: ", "permalink: ")):
+                assert line in memory["keywords"]
+        title = next(line for line in head.splitlines() if line.startswith("title: "))
+        assert body.strip().startswith(f"# {title.removeprefix('title: ')}")
         assert memory["provenance"]["trust"] == "user"
     follows = [each for each in links(run) if each[1] == "see-also"]
     assert len(follows) == MADE - 1
@@ -253,30 +405,39 @@ def test_a_memory_tool_folder_is_imported(run: Run, tmp_path: Path) -> None:
         assert memory["provenance"]["trust"] == "agent"
 
 
+COLUMNS = (
+    *("id", "content", "tags", "keywords", "category", "importance", "created_at", "updated_at"),
+    *("valid_to", "author", "session", "project", "trust", "source", "mood"),
+)
+
+
 def test_a_table_keeps_every_column(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "memories.csv"
     with path.open("w", newline="") as stream:
         table = csv.writer(stream)
-        table.writerow(
-            ["id", "content", "tags", "category", "created_at", "author", "importance", "mood"]
-        )
+        table.writerow(COLUMNS)
         for n in range(MADE):
             day = f"2025-03-{n % 28 + 1:02}"
-            tags = f"a{n % 5},b"
-            table.writerow([n, f'Fact "{n}",\nin lines', tags, "decision", day, "ada", 0.25, "x"])
+            text = [n, f'Fact "{n}",\nin lines', f"a{n % 5},b", f"k{n},l", "decision", 0.25]
+            times = [day, f"2025-04-{n % 28 + 1:02}", "2027-01-01"]
+            origin = ["ada", f"s{n % 3}", "shop", "user" if n % 2 else "agent"]
+            table.writerow([*text, *times, *origin, f"wiki/{n}" if n % 2 else "", "x"])
 
     assert imported(run, path)["stored"] == MADE
 
     memories = by_source(run)
     for n in range(MADE):
-        memory = memories[f"memories.csv:{n}"]
+        memory = memories[f"wiki/{n}" if n % 2 else f"memories.csv:{n}"]
         assert memory["content"] == f'Fact "{n}",\nin lines'
         assert memory["tags"] == [f"a{n % 5}", "b"]
-        assert memory["category"] == "decisions"
-        assert memory["importance"] == 0.25
-        assert memory["provenance"]["agent"] == "ada"
-        assert memory["keywords"] == ["mood: x"]
+        assert memory["keywords"] == [f"k{n}", "l", "mood: x"]
+        assert (memory["category"], memory["importance"]) == ("decisions", 0.25)
         assert memory["created_at"].startswith(f"2025-03-{n % 28 + 1:02}")
+        assert memory["updated_at"].startswith(f"2025-04-{n % 28 + 1:02}")
+        assert memory["valid_to"].startswith("2027-01-01")
+        origin = memory["provenance"]
+        assert (origin["agent"], origin["session"]) == ("ada", f"s{n % 3}")
+        assert (origin["project"], origin["trust"]) == ("shop", "user" if n % 2 else "agent")
 
 
 # ---- conversations -----------------------------------------------------------------------------
@@ -482,6 +643,20 @@ def test_every_section_of_an_instruction_file_is_a_memory(
     assert [kind for _, kind, _ in links(run)] == ["part-of"]
 
 
+def test_an_instruction_file_of_many_sections_loses_none(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "AGENTS.md"
+    rules = [f"## Rule {n}\n\n- keep {n} lines free\n- and `{n}` spaces" for n in range(MADE)]
+    path.write_text("# House\n\n" + "\n\n".join(rules) + "\n")
+
+    assert imported(run, path)["stored"] == MADE
+
+    memories = exported(run)
+    assert {each["content"] for each in memories} == {f"# House\n\n{rule}" for rule in rules}
+    assert {each["provenance"]["source"] for each in memories} == {"instructions:AGENTS.md"}
+    assert {each["provenance"]["trust"] for each in memories} == {"user"}
+    assert len(links(run)) == MADE - 1
+
+
 # ---- what is wrong -----------------------------------------------------------------------------
 
 
@@ -621,7 +796,47 @@ def test_every_column_of_a_program_is_in_the_table_of_fields(
     assert not columns - named_fields(name)
 
 
+def test_every_field_of_a_palace_is_in_the_table_of_fields(tmp_path: Path) -> None:
+    folder = extracted(tmp_path, "mempalace") / ".mempalace"
+    graph = folder / "knowledge_graph.sqlite3"
+    source = drawers(folder / "palace" / "chroma.sqlite3").values()
+    fields = {part for each in source for name in each for part in name.split(":")}
+    fields |= {*rows(graph, "entities")[0], *rows(graph, "triples")[0]}
+
+    assert not fields - named_fields("MemPalace")
+
+
 def test_every_field_of_an_export_is_in_the_table_of_fields() -> None:
     source = json.loads(gzip.decompress((FOREIGN / "mem0.json.gz").read_bytes()))["results"]
 
     assert not {name for item in source for name in item} - named_fields("mem0")
+
+
+def names_in(value: object) -> set[str]:
+    """The names of all fields of some JSON, at any depth; not those that are ids of nodes."""
+    if isinstance(value, list):
+        return {name for each in value for name in names_in(each)}
+    if not isinstance(value, dict):
+        return set()
+    nodes = value.get("mapping")
+    inside = [*nodes.values()] if isinstance(nodes, dict) else []
+    return {*value} | names_in([each for name, each in value.items() if name != "mapping"] + inside)
+
+
+@pytest.mark.parametrize(
+    ("heading", "source"),
+    [
+        ("Claude", claude_export(["hello"])),
+        ("ChatGPT", chatgpt_export(["hello"])),
+        ("CSV", [dict.fromkeys(COLUMNS[:-1])]),
+        (
+            "The MCP reference memory server",
+            [*map(json.loads, (FOREIGN / "knowledge-graph.jsonl").read_text().splitlines())],
+        ),
+    ],
+    ids=["claude", "chatgpt", "csv", "mcp-memory"],
+)
+def test_every_field_of_a_text_format_is_in_the_table_of_fields(
+    heading: str, source: list[object]
+) -> None:
+    assert not names_in(source) - named_fields(heading)

@@ -15,7 +15,7 @@ import pytest
 
 from bearinmind import Mind
 from bearinmind.app.sync import connection, lock_of
-from bearinmind.sync.sync_loop import held
+from bearinmind.sync.replica import held
 from support.faulty_server import faulty, hangs_up
 from support.http_server import Serving, serving, wait_until
 

@@ -6,6 +6,7 @@ import random
 import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ def test_a_sensitive_memory_is_never_read_and_says_so(by_words: Open) -> None:
 def test_a_graph_that_fails_says_so_and_the_others_explain(by_words: Open, path: Path) -> None:
     memory = by_words()
     _, gannet = stored(memory, LABELS, GANNET)
-    with sqlite3.connect(path) as file:
+    with closing(sqlite3.connect(path)) as file:
         file.execute("ALTER TABLE mentions RENAME TO elsewhere")
     answer = memory.why_not(ASKED, gannet)
     assert answer.reason == "no leg that could answer connects it with the query"

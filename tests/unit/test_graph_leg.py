@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -138,7 +139,7 @@ def test_a_leg_that_had_nothing_to_start_from_did_not_answer(memory: Mind, path:
         == "no other leg found anything to start from"
     )
     assert memory.recall("walrus", all=True).trace.answered
-    with sqlite3.connect(path) as file:
+    with closing(sqlite3.connect(path)) as file:
         file.execute("ALTER TABLE indexed RENAME TO elsewhere")
     broken = memory.recall("labels", all=True)
     assert [told.partition(":")[0] for told in broken.trace.failed] == ["lexical leg failed"]
@@ -151,7 +152,7 @@ def test_a_broken_graph_costs_the_graph_and_nothing_else(
 ) -> None:
     labels, _ = stored(memory, LABELS, GANNET)
     before = memory.recall(ASKED, all=True)
-    with sqlite3.connect(path) as file:
+    with closing(sqlite3.connect(path)) as file:
         file.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
     answer = memory.recall(ASKED, all=True)
     assert [hit.memory.id for hit in answer.hits] == [labels]
@@ -159,7 +160,7 @@ def test_a_broken_graph_costs_the_graph_and_nothing_else(
     [told] = answer.trace.degraded
     assert told.startswith("graph leg failed: store_failure: ")
     assert answer.trace.answered
-    with sqlite3.connect(path) as file:
+    with closing(sqlite3.connect(path)) as file:
         file.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
     assert len(memory.recall(ASKED, all=True).hits) == 2
 

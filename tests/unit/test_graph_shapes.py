@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -300,9 +301,10 @@ def first_three(shape: Shape, filled: Filled) -> list[set[str]]:
     """The three best memories for each query."""
     data, stored = filled
     settings = {**shape.settings, "embedder": "hash"}
-    product = Product(stored, settings, EmbeddersOfRun(), following=shape.following)
-    product.embed()
-    answers = [product.ask(query) for query in data.queries]
+    with closing(EmbeddersOfRun()) as embedders:
+        product = Product(stored, settings, embedders, following=shape.following)
+        product.embed()
+        answers = [product.ask(query) for query in data.queries]
     assert product.faults == ()
     assert [answer.degraded for answer in answers] == [()] * len(answers)
     return [{*answer.ranked[:3]} for answer in answers]

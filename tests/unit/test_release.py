@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,28 @@ def test_every_python_that_is_promised_is_tested() -> None:
     tested = workflow["jobs"]["installed"]["strategy"]["matrix"]
     assert tested["python"] == [name for name in named if re.fullmatch(r"3\.\d+", name)]
     assert [name.partition("-")[0] for name in tested["os"]] == ["ubuntu", "macos", "windows"]
+
+
+def test_the_bill_of_materials_has_the_javascript_of_the_wheel() -> None:
+    with_page_libraries = runpy.run_path(str(ROOT / "scripts/dist.py"))["with_page_libraries"]
+    bare = {
+        "metadata": {"component": {"bom-ref": "us"}},
+        "components": [],
+        "dependencies": [{"ref": "us", "dependsOn": ["numpy==2"]}],
+    }
+
+    bill = with_page_libraries(bare)
+
+    libraries = {each["name"]: each for each in bill["components"]}
+    page = ROOT / "src/bearinmind/surfaces/page"
+    licensed = {path.name.removesuffix(".LICENSE.txt") for path in page.rglob("*.LICENSE.txt")}
+    assert {name.removeprefix("@").replace("/", "-") for name in libraries} == licensed
+    assert {"preact", "cytoscape", "swagger-ui-dist"} <= libraries.keys()
+    assert libraries["@preact/signals"]["purl"].startswith("pkg:npm/%40preact/signals@")
+    [licence] = libraries["swagger-ui-dist"]["licenses"]
+    assert licence["license"]["id"] == "Apache-2.0"
+    [ours] = [each for each in bill["dependencies"] if each["ref"] == "us"]
+    assert {*ours["dependsOn"]} == {"numpy==2", *(each["bom-ref"] for each in bill["components"])}
 
 
 def test_actions_of_others_are_pinned_to_a_commit() -> None:

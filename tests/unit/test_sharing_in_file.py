@@ -43,7 +43,8 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
 def plan(connection: sqlite3.Connection, statement: str, **named: object) -> list[str]:
     asked = rows.from_filter(AS_BOB) | named
     found = connection.execute(f"EXPLAIN QUERY PLAN {SQL[f'{statement}@shared']}", asked)
-    return [str(step) for *_, step in found]
+    # Newer releases of SQLite see that an index has all that is asked for.
+    return [str(step).replace("COVERING INDEX", "INDEX") for *_, step in found]
 
 
 def test_who_shares_is_found_by_an_index_from_one_to_the_next(

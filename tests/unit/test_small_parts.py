@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from collections.abc import Callable
 from contextlib import closing
@@ -18,6 +19,7 @@ from bearinmind import errors, types
 from bearinmind.app import Mind
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
 from bearinmind.store import database
+from bearinmind.store.sqlite import SqliteStore
 from bearinmind.store.sqlite.file import SqliteFile
 from bearinmind.testing import FixedClock, counting_ids
 from bearinmind.text import ids
@@ -242,3 +244,17 @@ def test_the_public_names_are_sorted_and_importable() -> None:
 @pytest.mark.parametrize("name", ["app", "testing", "protocols", "types", "errors", "trace"])
 def test_every_module_can_be_imported_and_says_what_it_is(name: str) -> None:
     assert importlib.import_module(f"bearinmind.{name}").__doc__
+
+
+def test_a_store_that_nobody_closed_is_closed_when_it_is_collected(path: Path) -> None:
+    """From Python 3.13 on a connection that is collected open warns, which fails the test."""
+    store = SqliteStore(path)
+    log = path.with_name(f"{path.name}-wal")  # is there as long as a connection is
+    assert log.exists()
+    circle: list[object] = [store]
+    store.__dict__["circle"] = circle
+
+    del store, circle
+    gc.collect()
+
+    assert not log.exists()

@@ -14,9 +14,9 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.changes import LinkState, link_subject
 from bearinmind.protocols import Store
-from bearinmind.remember.sensitive import Boundary
+from bearinmind.remember.secrets import Boundary
 from bearinmind.sync.model import Operation
-from bearinmind.sync.reconcile import Reconciliation
+from bearinmind.sync.pull import Reconciliation
 from bearinmind.testing import FixedClock
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Trust
 from bearinmind.vault.keys import Key, Keyring

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bearinmind.changes import digest
 from bearinmind.errors import VaultKeyMissing
 from bearinmind.protocols import History
-from bearinmind.remember.sensitive import Boundary, record_of
+from bearinmind.remember.secrets import Boundary, record_of
 from bearinmind.sync.merge import Merged, continues, merge
 from bearinmind.types import Memory, MemoryId, Provenance, UserId
 from bearinmind.vault.keys import Key, Keyring

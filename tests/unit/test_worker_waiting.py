@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
+from bearinmind.errors import StoreUnavailable
 from bearinmind.protocols import Job, WorkState
-from bearinmind.testing import FixedClock
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory
 from bearinmind.work import embed
 from bearinmind.work.worker import MOST_ATTEMPTS
@@ -71,6 +72,33 @@ def test_a_worker_that_watches_is_woken_and_stopped_from_another_thread(
 
     assert not thread.is_alive()
     assert place.embedded == 1
+
+
+class LostOnce(TemporaryStore):
+    """A store whose connection is lost when it is asked when the next job is due, as at a kill."""
+
+    lost = False
+
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        if not self.lost:
+            self.lost = True
+            raise StoreUnavailable("the server closed the connection")
+        return super().next_due(now, kinds)
+
+
+def test_a_worker_goes_on_when_the_store_was_away_between_two_jobs(
+    place: Workplace, make: Make
+) -> None:
+    place.store = store = LostOnce()
+    worker = place.worker(WordEmbedder())
+    thread = threading.Thread(target=worker.watch)
+    thread.start()
+    _wait_until(lambda: store.lost)
+    place.keep(make("one"))
+    worker.wake()
+    _wait_until(lambda: place.embedded == 1)
+    worker.stop()
+    thread.join(60)
 
 
 def test_a_worker_leaves_when_there_was_nothing_to_do_for_a_while(place: Workplace) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bearinmind.app import requests, wiring
-from bearinmind.app.arguments import checks_arguments
 from bearinmind.app.requests import (
     Boost,
     DraftFields,
@@ -18,10 +17,11 @@ from bearinmind.app.requests import (
     ListFields,
     Place,
     QueryFields,
+    checks_arguments,
 )
 from bearinmind.app.shares import Shares
 from bearinmind.app.states import HITS, States
-from bearinmind.app.verb_groups import VerbGroups
+from bearinmind.app.wiring import VerbGroups
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import Closed, InvalidLink
 from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts

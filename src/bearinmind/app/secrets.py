@@ -11,7 +11,7 @@ from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.recall import history
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.pipeline import Remember
-from bearinmind.remember.sensitive import ACTIONS, ROTATE
+from bearinmind.remember.secrets import ACTIONS, ROTATE
 from bearinmind.sync.push import resend
 from bearinmind.types import Memory, Scope
 from bearinmind.vault.seal import Rotated, SealingVault, VaultStatus, examine, rotate

@@ -14,10 +14,9 @@ from bearinmind.changes import Change, Peer, SubjectKind, SyncConflict, digest
 from bearinmind.config import state_folder
 from bearinmind.errors import ConflictNotFound, InvalidInput, OtherPeer, PeerNotFound
 from bearinmind.protocols import History, Sealed, Store
-from bearinmind.remember.admit import check_user
+from bearinmind.remember.admit import check_user, draft_values
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.pipeline import Changes, Remember
-from bearinmind.remember.update import draft_values
 from bearinmind.sync import shared_copies
 from bearinmind.sync.connection import Connection, KeyFile
 from bearinmind.sync.model import (
@@ -29,10 +28,9 @@ from bearinmind.sync.model import (
     SyncReport,
     SyncStatus,
 )
-from bearinmind.sync.replica import Replica
+from bearinmind.sync.replica import Replica, SyncLoop, held
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
-from bearinmind.sync.sync_loop import SyncLoop, held
 from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
@@ -33,7 +33,7 @@ from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
 from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Remember
-from bearinmind.remember.sensitive import Boundary, Reveal
+from bearinmind.remember.secrets import Boundary, Reveal
 from bearinmind.store.factory import Access, open_store
 from bearinmind.text import ids
 from bearinmind.types import Link, Memory, MemoryId, Query, Scope, UserId
@@ -47,12 +47,18 @@ from bearinmind.work.worker import Background, Handler
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from bearinmind.app.accounts import Accounts
+    from bearinmind.app.curation import Curation
+    from bearinmind.app.graph import Graph
     from bearinmind.app.mind import Mind
+    from bearinmind.app.secrets import Secrets
+    from bearinmind.app.server import Server
+    from bearinmind.app.sync import Sync, Transfer
+    from bearinmind.app.work import Work
     from bearinmind.curate.review import ChatJudge, CurationThread
-    from bearinmind.sync.sync_loop import SyncLoop
+    from bearinmind.sync.replica import SyncLoop
 
-    BackgroundThread = SyncLoop[Mind] | CurationThread
-
+    BackgroundThread: TypeAlias = SyncLoop[Mind] | CurationThread
 
 Group = TypeVar("Group", bound="DataclassInstance")
 
@@ -422,3 +428,70 @@ def curation_thread(
         seconds,
         after_round,
     )
+
+
+# ---- the groups of verbs -------------------------------------------------------------------------
+
+
+class VerbGroups:
+    """What has groups of verbs over its parts; each is loaded when it is first used."""
+
+    @property
+    def _parts(self) -> Parts:
+        raise NotImplementedError
+
+    @property
+    def graph(self) -> Graph:
+        """The concepts that the memories mention, and their relations."""
+        from bearinmind.app.graph import Graph  # noqa: PLC0415
+
+        return self._parts.group(Graph)
+
+    @property
+    def sync(self) -> Sync:
+        """The same memories on other machines."""
+        from bearinmind.app.sync import Sync  # noqa: PLC0415
+
+        return self._parts.group(Sync)
+
+    @property
+    def transfer(self) -> Transfer:
+        """The import and export of memories."""
+        from bearinmind.app.sync import Transfer  # noqa: PLC0415
+
+        return self._parts.group(Transfer)
+
+    @property
+    def curation(self) -> Curation:
+        """Proposals to change memories, and the decisions about them."""
+        from bearinmind.app.curation import Curation  # noqa: PLC0415
+
+        return self._parts.group(Curation)
+
+    @property
+    def accounts(self) -> Accounts:
+        """Users, their keys, and the audit."""
+        from bearinmind.app.accounts import Accounts  # noqa: PLC0415
+
+        return self._parts.group(Accounts)
+
+    @property
+    def secrets(self) -> Secrets:
+        """Sensitive memories, and the key that seals them."""
+        from bearinmind.app.secrets import Secrets  # noqa: PLC0415
+
+        return self._parts.group(Secrets)
+
+    @property
+    def work(self) -> Work:
+        """Background work: embedding memories, and extracting concepts from them."""
+        from bearinmind.app.work import Work  # noqa: PLC0415
+
+        return self._parts.group(Work)
+
+    @property
+    def server(self) -> Server:
+        """What a server counts, and what those who look after it want to know."""
+        from bearinmind.app.server import Server  # noqa: PLC0415
+
+        return self._parts.group(Server)

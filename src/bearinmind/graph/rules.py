@@ -46,7 +46,7 @@ _LABEL = re.compile(r"([^:.\n]{2,60}):\s")
 _BRACKET = re.compile(r"\s*\([^)]*\)\s*$")
 _DATE = re.compile(
     r"(?:(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d+(?:st|nd|rd|th)?)\s?)+"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|\d+(?:st|nd|rd|th)?)\s?)+"
 )
 _JOINTS = frozenset({"of", "the", "and", "de", "von", "van", "der", "la", "du", "da", "&"})
 _SENTENCE_END = re.compile(r"[.!?:;\n\u2022\"\u201c(]\s*$|^\s*$|\n\s*[-*]\s*$|[^\w]\s*['\u2018]$")
@@ -68,9 +68,10 @@ _OPENERS = FUNCTION_WORDS | frozenset(
 #: What begins a sentence and asks for something: "Ask Wei Zhang" names Wei Zhang.
 _COMMANDS = frozenset(
     """
-    add asked ask book booked bring call called check email gave get give invite keep mail meet
-    met message move moved phone ping remember remind ring saw see send sent show tell thank
-    thanks visit visited write wrote
+    add ask asked book booked bring call called check compare do drop email find fix gave get give
+    install invite keep let look lost mail make meet met message move moved phone ping prefer put
+    read remember remind ring run saw see send sent set show start stop take tell thank thanks
+    took try turn update use visit visited went write wrote
     """.split()  # noqa: SIM905
 )
 #: Words before a noun that say which one of many, and make no name of it.
@@ -109,7 +110,7 @@ class Rules:
 def read(memory: Memory) -> Extraction:
     """What a memory mentions and states."""
     content = memory.content
-    about = [_mention(text, Role.SUBJECT) for text in subjects(content)]
+    about = [_mention(text, Role.SUBJECT, _topic(text)) for text in subjects(content)]
     named = [_mention(text, Role.NAME) for text in names(content)]
     named += [_mention(text, Role.NAME, Kind.TOPIC) for text in things(content)]
     tags = [_mention(tag, Role.TAG, Kind.TOPIC) for tag in memory.tags]
@@ -129,8 +130,8 @@ def subjects(content: str) -> list[str]:
     """What a text is about, as it spells it: its title, its label, or the name it begins with."""
     title = _title(content)
     if not title:
-        leading = _leading_name(content) or _leading_thing(content)
-        return [leading] if leading else []
+        leading = _leading_name(content)
+        return [leading] if leading else _leading_things(content)
     bare = _BRACKET.sub("", title)
     place = bare.split(", ")[0]
     return [*dict.fromkeys(text for text in (title, bare, place) if text)]
@@ -175,18 +176,24 @@ def things(content: str) -> Iterator[str]:
             yield content[before.start : one.end]
 
 
-def _leading_thing(content: str) -> str:
-    """The two words that a text begins with, where they name a thing: "Gauge recordings"."""
+def _leading_things(content: str) -> list[str]:
+    """What a text begins with that is no name: "Gauge recordings" and "Gauge"."""
     spelled = words(content[: 2 * LONGEST_TITLE])
     if spelled and folded(spelled[0].surface) in _ARTICLES:
         spelled = spelled[1:]
-    if len(spelled) < 2 or not _adjoin(content, *spelled[:2]):  # noqa: PLR2004
-        return ""
-    first, second = spelled[:2]
+    if not spelled or not _may_specify(spelled[0]):
+        return []
+    first, *more = spelled
     name = folded(first.surface)
-    does = name in _OPENERS or name in _COMMANDS or name.endswith(("ed", "ing", "ly"))
-    fits = _may_specify(first) and _may_specify(second) and second.surface.islower()
-    return content[first.start : second.end] if fits and not does else ""
+    if name in _OPENERS or name in _COMMANDS or name.endswith(("ed", "ly")):
+        return []
+    second = next(iter(more), first)
+    fits = second.surface.islower() and _may_specify(second) and _adjoin(content, first, second)
+    begins = not content[: first.start].strip()  # "The search service" is not about searching
+    return [
+        *([content[first.start : second.end]] if fits else []),
+        *([first.surface] if begins else []),
+    ]
 
 
 def _may_specify(word: Word) -> bool:
@@ -332,6 +339,12 @@ def _is_pronoun(part: Sequence[Word]) -> bool:
 
 def _mention(text: str, role: Role, kind: Kind | None = None) -> Mention:
     return Mention(name_of(text), role, kind or kind_of(text), text)
+
+
+def _topic(text: str) -> Kind | None:
+    """The kind of a subject that is no name: "Gauge recordings", "Deploys"; None for others."""
+    is_thing = " " in text and text.rsplit(maxsplit=1)[-1].islower()
+    return Kind.TOPIC if is_thing or is_common_word(text.lower()) else None
 
 
 def kind_of(text: str) -> Kind:

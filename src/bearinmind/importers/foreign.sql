@@ -30,3 +30,30 @@ SELECT rowid AS row_number, * FROM session_summaries ORDER BY rowid
 
 -- name: claude_mem_prompts
 SELECT rowid AS row_number, * FROM user_prompts ORDER BY rowid
+
+-- name: mempalace_collection
+SELECT id FROM collections WHERE name = 'mempalace_drawers'
+
+-- name: mempalace_drawers
+-- Left out is what is made from drawers to search them, and references to pictures and sounds.
+SELECT
+  e.id AS row_number,
+  e.embedding_id AS id,
+  json_group_object(key, coalesce(string_value, int_value, float_value, bool_value)) AS fields
+FROM embeddings AS e
+JOIN segments AS s ON s.id = e.segment_id
+JOIN collections AS c ON c.id = s.collection
+JOIN embedding_metadata AS m ON m.id = e.id
+WHERE c.name NOT IN ('mempalace_closets', 'mempalace_assets')
+GROUP BY e.id
+ORDER BY max(int_value) FILTER (WHERE key = 'chunk_index'), e.id -- the pieces of a long one
+
+-- name: mempalace_triples
+SELECT t.rowid AS row_number, t.*, s.name AS subject_name, o.name AS object_name
+FROM triples AS t
+LEFT JOIN entities AS s ON s.id = t.subject
+LEFT JOIN entities AS o ON o.id = t.object
+ORDER BY t.rowid
+
+-- name: mempalace_entities
+SELECT rowid AS row_number, * FROM entities ORDER BY rowid

@@ -53,6 +53,7 @@ class Entry:
     created_at: datetime | None = None
     updated_at: datetime | None = None
     deleted_at: datetime | None = None
+    valid_from: datetime | None = None
     valid_to: datetime | None = None
     provenance: Provenance = field(default_factory=Provenance)
     earlier: tuple[Version, ...] = ()

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from bearinmind.protocols import Following, Leg
-from bearinmind.recall import graph_paths
+from bearinmind.recall import graph_leg
 from bearinmind.recall.dense import CERTAIN, DEPTH, DenseLeg
 from bearinmind.recall.graph_leg import GraphLeg
 from bearinmind.recall.pipeline import LARGEST_POOL, follow, run
@@ -140,7 +140,7 @@ def _notes(deep: DeepPlacing, query: Query, memory: Memory, answer: Answer) -> I
         yield f"off: {report.off}"
     elif isinstance(leg, CachedFollowing):
         if isinstance(leg.leg, GraphLeg):
-            yield from graph_paths.notes(leg.leg, query.filter, memory, answer, report)
+            yield from graph_leg.notes(leg.leg, query.filter, memory, answer, report)
     elif not leg.is_dense:
         if leg.name == "lexical":
             yield from _shared_words(query, memory)

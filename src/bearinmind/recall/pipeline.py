@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.errors import MindError
-from bearinmind.observer import StepKind, step
 from bearinmind.protocols import Following, Fusion, Leg, Readable
 from bearinmind.recall import groups
 from bearinmind.recall.adjust import Adjustments
@@ -33,8 +32,10 @@ from bearinmind.trace import (
     OnDemand,
     QuestionTime,
     RerankReport,
+    StepKind,
     Trace,
     Unlikely,
+    step,
 )
 from bearinmind.types import (
     Fused,

@@ -6,11 +6,12 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from bearinmind import errors
-from bearinmind.types import Draft, Provenance, UserId
+from bearinmind.types import Draft, Memory, Provenance, UserId
 
 #: The base set of the specification; more can be configured.
 BASE_CATEGORIES = ("facts", "preferences", "projects", "people", "decisions")
@@ -35,6 +36,7 @@ SPAN_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(r"(?P<count>\d{1,6}|an?|one) (?P<unit>minute|hour|day|week)s? ago")
 _AGO_WORDS = {"yesterday": "1d", "last week": "1w", "last month": "30d", "last year": "365d"}
 
+_DRAFT_FIELDS = tuple(each.name for each in fields(Draft))
 _IRREGULAR = {"person": "people", "persons": "people"}
 # Every control character but tab and line ends, and halves of characters that lost the other half.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -242,3 +244,8 @@ def check_user(name: str) -> UserId:
         shown = repr(name) if len(name) <= USER_LIMIT else f"{name[:20]!r}..."
         raise errors.InvalidUser(f"{shown} cannot be the name of a user")
     return UserId(name)
+
+
+def draft_values(source: Draft | Memory) -> dict[str, Any]:
+    """The values that a draft and a memory have in common, by the names of their fields."""
+    return {name: getattr(source, name) for name in _DRAFT_FIELDS}

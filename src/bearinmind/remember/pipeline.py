@@ -20,11 +20,11 @@ from bearinmind.outdates.verdicts import (
 )
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
-from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
+from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text, draft_values
 from bearinmind.remember.resolve import REPLACING, Resolved, resolve, superseding
-from bearinmind.remember.secrets import Kind
-from bearinmind.remember.sensitive import (
+from bearinmind.remember.secrets import (
     Boundary,
+    Kind,
     Reveal,
     hidden,
     is_placeholder,
@@ -38,7 +38,6 @@ from bearinmind.remember.update import (
     Update,
     deleted_version,
     draft_of,
-    draft_values,
     restored_version,
     with_draft,
 )

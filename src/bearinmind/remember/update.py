@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from bearinmind import errors
 from bearinmind.outdates.verdicts import is_less
 from bearinmind.protocols import AuditEntry, Sealed, Store
-from bearinmind.remember.admit import Rules, admit
-from bearinmind.remember.sensitive import UNSEAL, Boundary, Reveal, record_of, under_present_key
+from bearinmind.remember.admit import Rules, admit, draft_values
+from bearinmind.remember.secrets import UNSEAL, Boundary, Reveal, record_of, under_present_key
 from bearinmind.types import Draft, Filter, Memory, MemoryId, Provenance, Scope, Trust
 
 _TICK = timedelta(microseconds=1)
 _SEALED = "sealed"  # is admitted in the place of a content that cannot be read here
-_DRAFT_FIELDS = tuple(field.name for field in fields(Draft))
 #: Only the owner changes these: they decide who sees a memory, or how far it is relied on.
 _OWNERS = ("tags", "sensitive", "provenance")
 _log = logging.getLogger(__name__)
@@ -73,11 +71,6 @@ def restored_version(memory: Memory, now: datetime) -> Memory:
 def draft_of(memory: Memory) -> Draft:
     """The draft that a version could have been made of."""
     return Draft(**draft_values(memory))
-
-
-def draft_values(source: Draft | Memory) -> dict[str, Any]:
-    """The values that a draft and a memory have in common, by the names of their fields."""
-    return {name: getattr(source, name) for name in _DRAFT_FIELDS}
 
 
 def with_draft(memory: Memory, draft: Draft) -> Memory:

@@ -10,7 +10,7 @@ from bearinmind import errors
 from bearinmind.protocols import AgentSession, History, Page, Sealed, Statistics
 from bearinmind.store import access, rows, sync_feed, versions
 from bearinmind.store.database import OnDatabase, Owned
-from bearinmind.store.judgements import link_row
+from bearinmind.store.queues import link_row
 from bearinmind.store.versions import BulkInsert
 from bearinmind.text import analysis
 from bearinmind.types import (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,7 @@ from bearinmind.store.database import (
     Transaction,
     Version,
 )
-from bearinmind.store.judgements import link_row
-from bearinmind.types import Link, MemoryId, Scope, Space
+from bearinmind.types import Link, Memory, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vectors
@@ -217,3 +217,24 @@ def _to_proposal(row: Row) -> Proposal:
 
 def _ids_in(text: str) -> tuple[MemoryId, ...]:
     return tuple(json.loads(text))
+
+
+# ---- judgements of links, without their texts where a memory is sensitive ------------------------
+
+
+def link_row(transaction: Owned, link: Link) -> dict[str, Any]:
+    """A link as parameters, without texts about a memory that has a sensitive version.
+
+    They quote it. Every store leaves them out by the same rule, so that need not be synced.
+    """
+    judgement = link.judgement
+    ends = {"ids": [link.source, link.target]}
+    if judgement is not None and transaction.rows("sensitive_among", ends):
+        link = replace(link, judgement=replace(judgement, thing="", aspect="", evidence=()))
+    return rows.from_link(link)
+
+
+def conceal_judgements(transaction: Owned, versions: Iterable[Memory]) -> None:
+    """Remove the texts of what was judged about memories that are sensitive."""
+    for id_ in dict.fromkeys(memory.id for memory in versions if memory.sensitive):
+        transaction.change("conceal_judgements", {"id": id_})

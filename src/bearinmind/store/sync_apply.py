@@ -11,7 +11,7 @@ from bearinmind.protocols import Gone, History, Received, Sealed
 from bearinmind.receipts import Receipts, flaw_of, last_kept, versions_kept
 from bearinmind.store import memories, rows, sync_feed, versions
 from bearinmind.store.database import Database, Owned
-from bearinmind.store.judgements import link_row
+from bearinmind.store.queues import link_row
 from bearinmind.store.versions import BulkInsert, content_hashes
 from bearinmind.types import MemoryId, Scope
 

@@ -14,7 +14,7 @@ from bearinmind.errors import KeyRetired
 from bearinmind.protocols import History, Sealed
 from bearinmind.store import graph, queues, rows, spaces
 from bearinmind.store.database import Database, Owned, Parameters, Version
-from bearinmind.store.judgements import conceal_judgements
+from bearinmind.store.queues import conceal_judgements
 from bearinmind.text import analysis
 from bearinmind.types import AlreadyKnown, Memory, MemoryId, Outcome, Stored
 

@@ -19,8 +19,7 @@ import pydantic_core
 from bearinmind import codec, errors
 from bearinmind.app import Mind
 from bearinmind.protocols import History, Sealed
-from bearinmind.remember.secrets import masked
-from bearinmind.remember.sensitive import named_kinds
+from bearinmind.remember.secrets import masked, named_kinds
 from bearinmind.surfaces import times
 from bearinmind.text import ids
 from bearinmind.types import (

@@ -73,7 +73,7 @@ _HEX = re.compile(rf"[0-9a-f]{{{HASH_LENGTH},}}")
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _SUFFIX = str.maketrans("+#", "\uff0b\uff03")  # ASCII marks would end a term; C++ and C# are names
 
-# What stands in the place of a sensitive content, as `bearinmind.remember.sensitive` writes it.
+# What stands in the place of a sensitive content, as `bearinmind.remember.secrets` writes it.
 _PLACEHOLDER = re.compile(r"\[sensitive: (?P<kinds>[^;\]]+);")
 
 _local = threading.local()

@@ -21,8 +21,8 @@ from typing import NamedTuple, Protocol
 
 from bearinmind.errors import MindError, ModelFailure, StoreFailure, WorkFailure
 from bearinmind.models import forks
-from bearinmind.observer import OBSERVER, Observer
 from bearinmind.protocols import Job, Work, WorkState
+from bearinmind.trace import OBSERVER, Observer
 from bearinmind.work.status import WorkDone
 
 Progress = Callable[[int], None]
@@ -202,7 +202,10 @@ class Worker:
                 self._wakeup.wait(_RETRY_SECONDS)
                 done = WorkDone()
             total = total.plus(done)
-            pause = self._pause()
+            try:
+                pause = self._pause()
+            except StoreFailure:
+                pause = None  # the store went away just now: the next look meets it again
             now = time.monotonic()
             if done.finished or (pause is not None and pause < PATIENCE):
                 busy = now

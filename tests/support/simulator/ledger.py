@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bearinmind.protocols import History, Page, Store, Vault
-from bearinmind.remember.sensitive import record_of
+from bearinmind.remember.secrets import record_of
 from bearinmind.types import Decider, Filter, Link, Memory, MemoryId, Scope, State
 from support.simulator.clocks import START
 

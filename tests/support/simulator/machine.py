@@ -13,7 +13,7 @@ from bearinmind.errors import MindError
 from bearinmind.protocols import Store
 from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Changes, Remember
-from bearinmind.remember.sensitive import Boundary, Reveal
+from bearinmind.remember.secrets import Boundary, Reveal
 from bearinmind.sync.model import SyncReport
 from bearinmind.sync.replica import Replica
 from bearinmind.sync.shared_copies import SharedCopies

@@ -12,7 +12,7 @@ from random import Random
 from bearinmind.changes import SubjectKind
 from bearinmind.protocols import Store
 from bearinmind.remember.from_replica import Admission
-from bearinmind.remember.sensitive import Boundary
+from bearinmind.remember.secrets import Boundary
 from bearinmind.sync.model import SyncReport
 from bearinmind.sync.server_side import ServerSide
 from bearinmind.text import ids

@@ -58,4 +58,4 @@ def test_the_wheel_has_the_files_and_their_licences() -> None:
     paths = [each.distribution_path.replace("\\", "/") for each in wheel]
     packed = {path.removeprefix(FOLDER) for path in paths if path.startswith(FOLDER)}
     assert packed == {each.name for each in (ROOT / "src" / FOLDER).iterdir()}
-    assert {"LICENSE.txt", "NOTICE.txt"} <= packed
+    assert {"swagger-ui-dist.LICENSE.txt", "NOTICE.txt"} <= packed

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, LiteralString, Protocol
 import numpy as np
 import Stemmer
 
+from bearinmind.models.embedding_cache import CachedEmbedder
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.recall.fusion import ReciprocalRank
 from bearinmind.text.sql_statements import statements_of
 from bearinmind.types import Candidate, MemoryId, Ranking
-from bearinmind_bench.corpus import kept
+from bearinmind_bench.corpus import cache_of_runs
 from bearinmind_bench.evaluation import Record
 
 
@@ -70,7 +71,9 @@ class ExactCosine:
         self._embedder = _minilm()
         self._ids = [record["id"] for record in corpus]
         self._everyone = len(corpus) + len(others)  # no need to read the others: only to say a size
-        self._vectors = kept(self._embedder).embed_memories([x["content"] for x in corpus])
+        with cache_of_runs() as kept:
+            cached = CachedEmbedder(self._embedder, kept)
+            self._vectors = cached.embed_memories([x["content"] for x in corpus])
 
     def retrieve(self, query: str, k: int) -> Sequence[Ranked]:
         """The best k memories."""

@@ -150,8 +150,12 @@ class EmbeddersOfRun:
 
 def kept(embedder: Embedder, *, queries: bool = False, file: Path | None = None) -> CachedEmbedder:
     """The same embedder, asked only for what no run ever embedded with it."""
-    cache = EmbeddingCache(file or default_cache(), most_bytes=_MOST_BYTES)
-    return CachedEmbedder(embedder, cache, queries=queries)
+    return CachedEmbedder(embedder, cache_of_runs(file), queries=queries)
+
+
+def cache_of_runs(file: Path | None = None) -> EmbeddingCache:
+    """The embeddings that are kept from run to run, in the named file or the usual one."""
+    return EmbeddingCache(file or default_cache(), most_bytes=_MOST_BYTES)
 
 
 def default_cache() -> Path:

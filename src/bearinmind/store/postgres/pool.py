@@ -13,7 +13,6 @@ import psycopg
 from psycopg import Connection
 
 from bearinmind import errors
-from bearinmind.observer import StepKind, measured, step
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
 from bearinmind.store.postgres.connection_pool import (
     UNCHANGED,
@@ -32,6 +31,7 @@ from bearinmind.store.postgres.queries import (
     set_everywhere,
 )
 from bearinmind.text.analysis import Entry
+from bearinmind.trace import StepKind, measured, step
 from bearinmind.types import Space, UserId
 
 if TYPE_CHECKING:

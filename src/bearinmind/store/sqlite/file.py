@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 from bearinmind import errors
 from bearinmind.models import forks
-from bearinmind.observer import StepKind, measured, step
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, load_statements
 from bearinmind.store.sqlite import schema
 from bearinmind.text.analysis import Entry
+from bearinmind.trace import StepKind, measured, step
 from bearinmind.types import Space, UserId
 
 if TYPE_CHECKING:
@@ -172,9 +172,8 @@ class _Held:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
-
-    def __del__(self) -> None:
-        self.connection.close()
+        # Not `__del__`: of a cycle the collector may end the connection first, which then warns.
+        weakref.finalize(self, connection.close).atexit = False
 
 
 class Connections:

@@ -16,7 +16,7 @@ from bearinmind.errors import EmptyContent, InvalidInput, MindError
 from bearinmind.recall.attach import one_line
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.update import Deleted
-from bearinmind.surfaces.cli import guard, options
+from bearinmind.surfaces.cli import options, session
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -361,7 +361,7 @@ def _each(
     if done:
         run.reply({"memories": done}, lambda: [outcome_line(word, memory) for memory in done])
     for error in failed[1:]:
-        guard.tell(error, as_json=run.as_json)
+        session.tell(error, as_json=run.as_json)
     if failed:
         raise failed[0]
     return done

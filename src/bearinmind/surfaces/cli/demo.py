@@ -20,7 +20,7 @@ from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
 from bearinmind.learn.model import Message, Role
-from bearinmind.recall import graph_paths
+from bearinmind.recall import graph_leg
 from bearinmind.surfaces.cli.recall import answer_table, trace_line, why_not_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
@@ -216,7 +216,7 @@ def _ask(
         reason = mind.why_not(question.text, ids[question.why_not], **fields)
         return {"why_not": reason}, [*lines, why_not_table(reason)]
     answer = mind.recall(question.text, **fields)
-    labels = mind.graph.labels(graph_paths.concepts(hit.path for hit in answer.hits))
+    labels = mind.graph.labels(graph_leg.concepts(hit.path for hit in answer.hits))
     lines += [answer_table(answer, labels), trace_line(answer)]
     return codec.to_data(RecallAnswer.of(answer, with_trace=True)), lines
 

@@ -204,7 +204,7 @@ def _not_installed(name: str) -> Command:
 
 def _guard(group: typer.Typer) -> None:
     """Turn the failures of every command of a group into messages."""
-    from bearinmind.surfaces.cli.guard import as_command  # noqa: PLC0415  `--help` needs none of it
+    from bearinmind.surfaces.cli.session import as_command  # noqa: PLC0415  `--help` needs none of it
 
     for command in (*group.registered_commands, group.registered_callback):
         if command and command.callback:

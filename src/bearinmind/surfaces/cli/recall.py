@@ -11,9 +11,9 @@ import typer
 from bearinmind.app.requests import FilterFields, QueryFields
 from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
-from bearinmind.recall import graph_paths
+from bearinmind.recall import graph_leg
 from bearinmind.recall.attach import one_line
-from bearinmind.recall.graph_paths import Labels
+from bearinmind.recall.graph_leg import Labels
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -140,7 +140,7 @@ _NOTHING_RECALLED = "Nothing relevant is stored."
 def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
     """The concepts that are shown with an answer."""
     ways = answer.trace.paths.values() if with_trace else [hit.path for hit in answer.hits]
-    return graph_paths.concepts(ways)
+    return graph_leg.concepts(ways)
 
 
 def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: bool) -> None:
@@ -200,7 +200,7 @@ def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
         *facts(value.memory),
         f"score {number(value.score)}",
         styled(_percent(value), STRONG),
-        f"via {graph_paths.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
+        f"via {graph_leg.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
         else "",
@@ -440,9 +440,7 @@ def _paths(ways: Mapping[MemoryId, Iterable[Step]], labels: Labels) -> Table:
     """How the graph led to each candidate that it found."""
     table = headed("Paths", "id", "how the graph led there")
     for id_, path in ways.items():
-        table.add_row(
-            styled(id_, ID, no_wrap=True), styled(graph_paths.in_words(path, id_, labels))
-        )
+        table.add_row(styled(id_, ID, no_wrap=True), styled(graph_leg.in_words(path, id_, labels)))
     return table
 
 

@@ -20,8 +20,7 @@ from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.recall.attach import one_line
 from bearinmind.surfaces import lines
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.guard import tell
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.session import Session, tell
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
@@ -37,7 +36,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
-from bearinmind.sync.sync_loop import held
+from bearinmind.sync.replica import held
 from bearinmind.types import UserId
 
 if TYPE_CHECKING:

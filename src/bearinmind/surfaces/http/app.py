@@ -72,12 +72,12 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
         docs_url=None,  # FastAPI's own loads scripts from elsewhere; ours are in `surfaces.page`
         redoc_url=None,
         redirect_slashes=False,
+        routes=[*routes.of_verbs()],
     )
     #: Context managers to be entered while the server runs, for what is mounted into it.
     app.state.starting = []
     app.state.service = service
     _tell_errors(app, service)
-    routes.add(app, service)
     streams.add(app, service)
     sign_in.add(app, service)
     provider_sign_in.add(app, service)

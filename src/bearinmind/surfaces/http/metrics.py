@@ -1,4 +1,4 @@
-"""What a server counts and measures, for Prometheus and for the page at /status.
+"""What a server counts and measures, for Prometheus, for the page at /status and for users.
 
 Labels have few values: routes, statements and codes of errors are those of our own code, and of the
 users only the largest are named. No id and no text of anybody is in a label.
@@ -6,12 +6,14 @@ users only the largest are named. No id and no text of anybody is in a label.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter as Counts
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 from importlib import metadata
 from time import monotonic
 from typing import Final, TypeVar
@@ -30,11 +32,13 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from bearinmind.app import Mind
 from bearinmind.errors import MindError
-from bearinmind.observer import StepKind
-from bearinmind.protocols import OwnerUse, StoreFacts
+from bearinmind.protocols import OwnerUse, StoreFacts, TrafficCount, TrafficKind
+from bearinmind.surfaces.http import logs
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.sync.model import SyncStatus
+from bearinmind.trace import StepKind
+from bearinmind.types import Stored, UserId
 from bearinmind.work.status import WorkStatus
 
 METRICS_TYPE: Final = CONTENT_TYPE_LATEST
@@ -265,3 +269,78 @@ def _gauge(name: str, values: Mapping[tuple[str, ...], float], *labels: str) -> 
     for place, value in values.items():
         family.add_metric(place, value)
     return family
+
+
+# ---- traffic of users ----------------------------------------------------------------------------
+
+
+_PAUSE = 10.0  # seconds between two batches: what a killed server loses at most
+_MOST = 50_000  # counts that wait for a store that does not answer; later ones are lost
+_COUNTED = ("/api/", "/mcp")  # routes: files, health and metrics are nobody's requests
+_NOBODY = UserId("")
+
+Keep = Callable[[Sequence[TrafficCount]], None]
+
+
+class TrafficCounter:
+    """Counts in memory, by user, kind and minute; a thread keeps the counts, no request waits."""
+
+    def __init__(
+        self, keep: Keep, clock: Callable[[], datetime], *, seconds: float = _PAUSE
+    ) -> None:
+        self._keep = keep
+        self._clock = clock
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._counts: Counts[tuple[UserId, TrafficKind, datetime]] = Counts()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="bearinmind-traffic", daemon=True)
+
+    def start(self) -> None:
+        """Begin to hand counts on."""
+        self._thread.start()
+
+    def answered(self, user: UserId | None, route: str, status: int) -> None:
+        """Count a request, and whether it was answered with an error."""
+        if route.startswith(_COUNTED):
+            self._add(user, TrafficKind.REQUESTS)
+            if status >= HTTPStatus.BAD_REQUEST:
+                self._add(user, TrafficKind.ERRORS)
+
+    def looked_at(self, user: UserId, answer: object) -> None:
+        """Count what an answer says was done."""
+        if isinstance(answer, RecallAnswer):
+            self._add(user, TrafficKind.RECALLS)
+        elif isinstance(answer, Stored):
+            self._add(user, TrafficKind.STORES)
+
+    def flush(self) -> None:
+        """Hand on what was counted; it stays for the next time when the store does not take it."""
+        with self._lock:
+            counts, self._counts = self._counts, Counts()
+        if not counts:
+            return
+        try:
+            self._keep([TrafficCount(*place, count) for place, count in counts.items()])
+        except MindError as exc:
+            logs.note("counts wait for the store", code=exc.code)
+            with self._lock:
+                self._counts.update(counts)
+
+    def close(self) -> None:
+        """Hand on what is left, and end."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.flush()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._seconds):
+            self.flush()
+
+    def _add(self, user: UserId | None, kind: TrafficKind) -> None:
+        minute = self._clock().replace(second=0, microsecond=0)
+        with self._lock:
+            place = (user or _NOBODY, kind, minute)
+            if place in self._counts or len(self._counts) < _MOST:
+                self._counts[place] += 1

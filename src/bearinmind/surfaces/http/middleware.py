@@ -16,13 +16,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bearinmind.errors import AddressTooLong, MindError, NotAllowed
-from bearinmind.observer import OBSERVER
 from bearinmind.remember.secrets import find
 from bearinmind.surfaces.http import logs, responses
 from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.metrics import OTHER, Metrics
+from bearinmind.surfaces.http.metrics import OTHER, Metrics, TrafficCounter
 from bearinmind.surfaces.http.telemetry import Telemetry
-from bearinmind.surfaces.http.traffic import TrafficCounter
+from bearinmind.trace import OBSERVER
 
 REQUEST_ID = "X-Request-Id"
 HOOK = "X-Bear-In-Mind-Hook"  #: what became of the last run of a hook on the sender's machine

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from bearinmind.accounts.openid import Attempt
 from bearinmind.accounts.sessions import hash_of
 from bearinmind.errors import MindError, NotAuthenticated
-from bearinmind.surfaces.http import cookies, responses
+from bearinmind.surfaces.http import auth, responses
 from bearinmind.surfaces.http.auth import Service, base_url
 from bearinmind.surfaces.http.routes import ROOT
 
@@ -58,7 +58,7 @@ def _begin(service: Service, request: Request) -> Response:
     """Send the browser to the provider."""
     attempt, address = service.people.begin(base_url(service.settings, request) + _CALLBACK)
     response = RedirectResponse(address, HTTPStatus.SEE_OTHER)
-    cookies.set_attempt(response, request, service.settings, attempt)
+    auth.set_attempt(response, request, service.settings, attempt)
     return response
 
 
@@ -72,19 +72,19 @@ def _come_back(service: Service, request: Request) -> Response:
         )
     opened = service.sessions.open_for(caller, "by a provider")
     request.state.caller = service.authenticator.of_session(opened.session)
-    if before := cookies.token_of(request):
+    if before := auth.token_of(request):
         service.sessions.end(before)
     response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
     settings = service.settings
-    cookies.set_cookie(response, request, settings, opened.token, opened.session.expires_at)
-    cookies.set_attempt(response, request, settings)
+    auth.set_cookie(response, request, settings, opened.token, opened.session.expires_at)
+    auth.set_attempt(response, request, settings)
     return response
 
 
 def _attempt(service: Service, request: Request) -> Attempt:
     """What this browser began, if the answer of the provider belongs to it."""
     said, provider = request.query_params, service.people.providers[0]
-    kept = cookies.attempt_of(request, service.settings)
+    kept = auth.attempt_of(request, service.settings)
     is_own = len(kept) == len(Attempt._fields) and hmac.compare_digest(
         kept[0].encode(), said.get("state", "").encode()
     )
@@ -118,5 +118,5 @@ def _told(service: Service, request: Request, error: MindError) -> Response:
         wait = response.headers.get("Retry-After")
         headers = {"Retry-After": wait} if wait else None
         response = HTMLResponse(text, response.status_code, headers)
-    cookies.set_attempt(response, request, service.settings)
+    auth.set_attempt(response, request, service.settings)
     return response

@@ -20,7 +20,7 @@ from bearinmind import codec
 from bearinmind.accounts.authenticator import Caller
 from bearinmind.accounts.sessions import NewSession, hash_of
 from bearinmind.errors import NotAuthenticated
-from bearinmind.surfaces.http import cookies, responses
+from bearinmind.surfaces.http import auth, responses
 from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.limits import body_of
 from bearinmind.surfaces.http.routes import ROOT, check_media
@@ -87,16 +87,16 @@ def _signed_in(service: Service, caller: Caller) -> SignedIn:
 
 def _sign_in(service: Service, request: Request, content: bytes) -> Response:
     """Open a session by a link or a key; a session that the browser had before ends."""
-    cookies.require_own_page(request, service.settings)
+    auth.require_own_page(request, service.settings)
     if service.is_open:
         return responses.noun_answer(_signed_in(service, _caller(service, request)))
     opened = _opened(service, request, content)
     request.state.caller = caller = service.authenticator.of_session(opened.session)
-    if before := cookies.token_of(request):
+    if before := auth.token_of(request):
         service.sessions.end(before)
     noun = codec.to_json(_signed_in(service, caller))
     response = responses.json_answer(noun, HTTPStatus.CREATED)
-    cookies.set_cookie(response, request, service.settings, opened.token, opened.session.expires_at)
+    auth.set_cookie(response, request, service.settings, opened.token, opened.session.expires_at)
     return response
 
 
@@ -123,9 +123,9 @@ def _link_in(request: Request, content: bytes) -> str:
 
 def _sign_out(service: Service, request: Request) -> Response:
     """End the session, whether or not it has ended already."""
-    cookies.require_own_page(request, service.settings)
-    if token := cookies.token_of(request):
+    auth.require_own_page(request, service.settings)
+    if token := auth.token_of(request):
         service.sessions.end(token)
     response = responses.json_answer("{}")
-    cookies.clear_cookies(response, request)
+    auth.clear_cookies(response, request)
     return response

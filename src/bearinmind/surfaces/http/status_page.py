@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bearinmind.errors import MindError, StoreFailure
-from bearinmind.surfaces.http import cookies
+from bearinmind.surfaces.http import auth
 from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.metrics import StoreState, synced, version
 from bearinmind.surfaces.page.files import POLICY
@@ -58,7 +58,7 @@ def add(app: FastAPI, service: Service, degraded: Callable[[], tuple[str, ...]])
 
 def _is_admin(service: Service, request: Request) -> bool:
     """Whether an administrator asks. A wrong key is refused; who sends none is nobody."""
-    sent = "Authorization" in request.headers or cookies.token_of(request) is not None
+    sent = "Authorization" in request.headers or auth.token_of(request) is not None
     try:
         if not sent and not service.is_open:
             return False

@@ -13,8 +13,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from bearinmind.errors import MissingExtra
-from bearinmind.observer import StepKind
 from bearinmind.surfaces.http.metrics import Metrics
+from bearinmind.trace import StepKind
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -28,7 +28,7 @@ Answered = Callable[[str, str, int], None]
 
 
 class Telemetry:
-    """Satisfies `bearinmind.observer.Observer`; follows what is done if there is a tracer."""
+    """Satisfies `bearinmind.trace.Observer`; follows what is done if there is a tracer."""
 
     def __init__(self, tracer: Tracer | None = None, metrics: Metrics | None = None) -> None:
         self._tracer = tracer

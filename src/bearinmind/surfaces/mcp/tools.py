@@ -117,7 +117,8 @@ def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
     if categories and "category" in schema["properties"]:
         schema["properties"]["category"]["enum"] = [*categories]
     if verb.name == "link":  # see `_of_agent`
-        schema["properties"]["kind"]["enum"].remove(LinkKind.OUTDATES)
+        kinds = schema["properties"]["kind"]
+        kinds["enum"] = [each for each in kinds["enum"] if each != LinkKind.OUTDATES]
     return types.Tool(
         name=tool.name,
         description=tool.says,
@@ -168,7 +169,7 @@ def _tool(verb: Verb) -> Tool:
 
 def _request_schema(verb: Verb, fields: Mapping[str, str]) -> Schema:
     """The schema of these fields of a request, each with a word on it."""
-    whole = verb.request.model_json_schema()
+    whole = _whole_schema(verb.request)
     properties: Schema = {}
     for name, text in fields.items():
         properties[name] = _simple(whole["properties"][name], whole)
@@ -179,7 +180,12 @@ def _request_schema(verb: Verb, fields: Mapping[str, str]) -> Schema:
     return described | ({"required": required} if required else {})
 
 
-@cache  # to describe an answer takes Pydantic milliseconds, and every server asks
+@cache  # to describe a noun takes Pydantic milliseconds, and every server asks
+def _whole_schema(request: type[Request]) -> Schema:
+    return request.model_json_schema()
+
+
+@cache  # likewise
 def _answer_schema(answer: Any) -> Schema:  # noqa: ANN401  a noun, or a union of nouns
     """The fields that are sent of an answer: nobody fills them in, names and kinds will do.
 

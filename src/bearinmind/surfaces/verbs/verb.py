@@ -10,8 +10,8 @@ from operator import attrgetter
 from typing import Any, cast, get_type_hints
 
 from bearinmind.app import Mind
-from bearinmind.observer import StepKind, step
 from bearinmind.surfaces.verbs.requests import Request
+from bearinmind.trace import StepKind, step
 from bearinmind.types import Access
 
 

@@ -16,8 +16,7 @@ import typer
 from bearinmind.config import PREFIX
 from bearinmind.errors import InvalidInput
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.guard import guarded
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.session import Session, guarded
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
