@@ -207,17 +207,13 @@ def administer(house: House) -> None:
 
 
 def put_in_where_it_is_refused(house: House) -> None:
-    """A secret in every part of a request of every verb, so that errors speak about it.
-
-    Of a file every kind of secret in every field; of a database, which is asked the same way, the
-    kinds take turns. So they do over MCP, but in one of its modes.
-    """
+    """A secret in every part of a request of every verb, so that errors speak about it."""
     tokens = house.tokens()
     for turn, verb in enumerate(EVERY_VERB):
         named = set(re.findall(r"{(\w+)}", verb.path))
         for name in verb.request.model_fields:
             said = dict.fromkeys(named, "000000000000") | _needed(verb)
-            for canary in house.refused if house.in_file else [house.next()]:
+            for canary in house.refused:
                 _refuse(house, verb, said | {name: canary.text})
             _refuse(house, verb, said | {name: [house.next().text]})
         fields = {each: house.next().text for each in named}
@@ -298,7 +294,6 @@ def look_at_the_rest(house: House) -> None:
 async def talk(house: House, mode: str) -> None:
     """Every tool but `secret_get`, every resource and prompt; well, and with secrets refused."""
     secret, other = [*house.kept][:2]
-    thorough = house.in_file and mode == MODES[0]
 
     async with over_http(house.server.url, house.keys["ada"], mode=mode) as client:
 
@@ -329,7 +324,7 @@ async def talk(house: House, mode: str) -> None:
                 taken["id"] = "000000000000"
             await call(tool, **taken)
             for name in verb.request.model_fields:
-                for canary in house.refused if thorough else [house.next()]:
+                for canary in house.refused:
                     await call(tool, **taken | {name: canary.text})
             await call(tool, **{house.next().text: 1})
         await hear("no tool", lambda: client.call_tool(house.next().text, {}))

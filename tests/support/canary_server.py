@@ -49,11 +49,6 @@ class House:
         self.refused = [self.make(shape) for shape in DETECTED]
         self._turn = cycle(self.refused)
 
-    @property
-    def in_file(self) -> bool:
-        """Whether the store is a file, and no database of a server."""
-        return "://" not in self.store
-
     def next(self) -> Canary:
         """A secret for a place where it cannot be kept."""
         return next(self._turn)
@@ -92,7 +87,8 @@ class House:
 
     def places(self) -> dict[str, bytes]:
         """All that was said, written down or kept, in lower case."""
-        database = dumped(Path(self.store)) if self.in_file else _rows(self.store)
+        in_file = "://" not in self.store
+        database = dumped(Path(self.store)) if in_file else _rows(self.store)
         found = {**self.said, "database": database}
         for folder in (Path(os.environ["HOME"]), self.server.log.parent):  # the file is beside it
             found |= {file.name: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
