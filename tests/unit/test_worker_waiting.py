@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bearinmind.errors import StoreUnavailable
+from bearinmind.errors import Closed, StoreUnavailable
 from bearinmind.protocols import Job, WorkState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory
 from bearinmind.work import embed
-from bearinmind.work.worker import MOST_ATTEMPTS
+from bearinmind.work.worker import MOST_ATTEMPTS, Background
 from support.embedders import TroubledEmbedder, WordEmbedder
 from support.worker_store import Workplace
 
@@ -99,6 +99,32 @@ def test_a_worker_goes_on_when_the_store_was_away_between_two_jobs(
     _wait_until(lambda: place.embedded == 1)
     worker.stop()
     thread.join(60)
+
+
+class BrokenOnce(LostOnce):
+    """A store that fails once, in a way that does not pass by itself."""
+
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        try:
+            return super().next_due(now, kinds)
+        except StoreUnavailable as exc:
+            raise Closed("the memory is closed") from exc
+
+
+def test_a_thread_that_an_error_ended_is_started_again_by_the_next_job(
+    place: Workplace, make: Make
+) -> None:
+    place.store = store = BrokenOnce()
+    handlers = place.worker(WordEmbedder())._handlers
+    background = Background(store, handlers, place.clock, automatic=True)
+    background.nudge()
+    assert background._running is not None
+    background._running[1].join(60)
+    assert store.lost
+    place.keep(make("one"))
+    background.nudge()
+    _wait_until(lambda: place.embedded == 1)
+    background.close()
 
 
 def test_a_worker_leaves_when_there_was_nothing_to_do_for_a_while(place: Workplace) -> None:

@@ -310,11 +310,15 @@ class Background:
         return worker
 
     def nudge(self) -> None:
-        """Tell the thread that a job was queued; start it if there is none."""
+        """Tell the thread that a job was queued; start it if there is none, or none any more."""
         with self._lock:
             if not self._automatic:
                 return
-            if self._running is None or self._process != os.getpid():
+            if (
+                self._running is None
+                or not self._running[1].is_alive()  # an error ended it
+                or self._process != os.getpid()
+            ):
                 self._process = os.getpid()  # the thread of a parent is not here
                 worker = self.worker()
                 thread = threading.Thread(
