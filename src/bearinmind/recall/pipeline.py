@@ -288,10 +288,10 @@ class Recall:
                     *((id_, placings[id_]) for id_ in states),
                 ]
             )
-        for first, second in choice.arranged.swapped:
-            if first in probabilities:
-                second_one = probabilities.get(second, 0.0)
-                probabilities[first] = max(probabilities[first], second_one)
+        places = {id_: place for place, id_ in enumerate(probabilities)}
+        pairs = [pair for pair in choice.arranged.swapped if places.keys() >= {*pair}]
+        for first, second in sorted(pairs, key=lambda pair: -places[pair[0]]):  # chains from below
+            probabilities[first] = max(probabilities[first], probabilities[second])
         return probabilities
 
     def _hits(
