@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
+from bearinmind.protocols import Sealed
+from bearinmind.types import MemoryId, Scope
 from bearinmind.vault.keys import FileKeys, Key, Keyring
 
 Open = Callable[..., Mind]
@@ -140,6 +142,24 @@ def test_a_key_from_a_setting_is_rotated_by_putting_a_new_one_before_it(
     assert opened(open_memory(vault_key=new.text), said) == said
     with pytest.raises(errors.KeyRetired, match=old.id):
         memory.store("the password of the boat is kelp99salt")
+
+
+def test_a_rotation_between_reading_and_opening_is_not_noticed(
+    memory: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = fill(memory, 1)
+    store, rotations = memory._parts.store, iter(range(3))
+    read = store.sealed
+
+    def read_and_rotate(scope: Scope, id: MemoryId) -> Sequence[Sealed]:
+        records = read(scope, id)
+        if next(rotations, None) is not None:
+            memory.secrets.rotate_key(drop_old=True)  # as another thread would
+        return records
+
+    monkeypatch.setattr(store, "sealed", read_and_rotate)
+    assert opened(memory, said) == said
+    assert next(rotations, None) is None
 
 
 CHILD = textwrap.dedent("""

@@ -236,11 +236,22 @@ class Reveal:
         """The content of a sensitive version; every call leaves an entry in the audit."""
         if not memory.sensitive:
             raise errors.NotSensitive(f"memory {memory.id} is not sensitive")
-        record = record_of(self.store.sealed(scope, memory.id), memory.version)
-        if record is None:
-            raise errors.SealBroken(f"what memory {memory.id} says is not in the store")
-        content = self.vault.open(record)
+        content = self._open(scope, memory)
         self.store.note(
             AuditEntry(self.clock(), scope.user, action, memory.id, memory.version, agent, self.key)
         )
         return content
+
+    def _open(self, scope: Scope, memory: Memory) -> str:
+        """Decrypt; a rotation that ends between reading and opening has sealed it anew."""
+        missing = None
+        while True:
+            record = record_of(self.store.sealed(scope, memory.id), memory.version)
+            if record is None:
+                raise errors.SealBroken(f"what memory {memory.id} says is not in the store")
+            try:
+                return self.vault.open(record)
+            except errors.VaultKeyMissing:
+                if record.key_id == missing:
+                    raise
+                missing = record.key_id

@@ -3,7 +3,8 @@
 -- server_state: bytes of the database, connections to it, and how many the server allows in all
 SELECT
     pg_database_size(current_database()),
-    (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),
+    (SELECT count(*) FROM pg_stat_activity
+     WHERE datname = current_database() AND backend_type = 'client backend'),
     current_setting('max_connections')::INTEGER;
 
 -- extensions: the extensions of the database with their versions
