@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bearinmind_bench.runner import revision
+
 RESULTS = Path(__file__).parents[1] / "results" / "postgres_quality.json"
 ALLOWED = 0.01
 WAYS = {"words alone": ["--set", "embedder=none", "--set", "leg_weights.graph=0"], "as shipped": []}
@@ -44,7 +46,7 @@ def main() -> int:
                 flush=True,
             )
     if options.keep:
-        kept = {"split": options.split, "nDCG@10": figures}
+        kept = {"revision": revision(), "split": options.split, "nDCG@10": figures}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return int(not good)
 
