@@ -183,10 +183,10 @@ bench-changes: $(READY) ## Things that change: current before stale, what is fou
 	for what in pairs offers agent hooks; do $(BIN)/python benchmarks/changes.py $$what --split test || exit 1; done
 	$(BIN)/python benchmarks/changes.py cost $(KEEP)
 
-bench-questions: $(READY) ## What docs/explanation/open-questions.md adds: earlier lexical paths, encoders, precisions, rerankers, added terms, links, a reader
+bench-questions: $(READY) ## What docs/explanation/open-questions.md adds: earlier lexical paths, encoders, precisions, rerankers, added terms, embeddings of concepts, links, a reader
 	PYTHONPATH=benchmarks $(BIN)/bearinmind bench check benchmarks/conditions/earlier.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/earlier.json
-	for part in encoders precision rerankers asking links reader; do \
+	for part in encoders precision rerankers asking concepts links reader; do \
 	  $(BIN)/python benchmarks/open_questions.py $$part --data benchmarks/data/agent-store $(KEEP) || exit 1; done
 
 bench-page: $(READY) ## The page in a real Chromium: how soon each view can be used with 100,000 memories, axe at every width (MEMORIES, CONCEPTS)

@@ -8,6 +8,7 @@ Development queries alone, but for `reader` and `links`, which choose nothing. P
     precision   rankings by 32-bit vectors against 16 and 8 bits
     rerankers   rerankers without a model, behind the same stage
     asking      terms that the asker adds, a focus, a boost: right ones and wrong ones
+    concepts    embeddings of concepts: seeds for a question that names nothing, synonym edges
     links       what links bring to an answer, of each kind
     reader      whether what is recalled changes answers: --choose names a chat model to ask, too
 """
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from questions import found
 
-PARTS = ("encoders", "precision", "rerankers", "asking", "links", "reader")
+PARTS = ("encoders", "precision", "rerankers", "asking", "concepts", "links", "reader")
 
 
 def main() -> int:

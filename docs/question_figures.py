@@ -109,6 +109,27 @@ def rerankers() -> None:
     )
 
 
+def concepts() -> None:
+    """Print what embeddings of concepts are worth."""
+    _print(
+        "concepts",
+        "set | what | queries | as shipped | change (95% interval) | won | lost",
+        (
+            [
+                data,
+                name,
+                f"{each['queries']:,}",
+                _share(each["as shipped"]),
+                _change(row),
+                str(row["wins"]),
+                str(row["losses"]),
+            ]
+            for data, each in _part("concepts").items()
+            for name, row in each["arms"].items()
+        ),
+    )
+
+
 #: What is measured under which name: by words and connections, or by all three legs.
 _WAYS = {"words alone": "without meaning", "as shipped": "as shipped"}
 

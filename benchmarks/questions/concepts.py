@@ -1,7 +1,5 @@
 """Embeddings of concepts: seeds for a question that names nothing exactly, and synonym edges.
 
-    PYTHONPATH=benchmarks python benchmarks/research/concept_vectors.py --data DIR [--data DIR ...]
-
 `near N` takes the subjects whose names are nearest to the whole question, above a floor, for named
 by it. `synonyms` lets a concept of a seed lead on to memories about a subject with a near name.
 Everything else is as shipped. Development queries; each arm is compared with what is shipped.
@@ -9,8 +7,7 @@ Everything else is as shipped. Development queries; each arm is compared with wh
 
 from __future__ import annotations
 
-import argparse
-import json
+import statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,18 +18,18 @@ from numpy.typing import NDArray
 
 import arms
 from bearinmind.concepts import ConceptName, Mentioned, Role
-from bearinmind.models import factory
 from bearinmind.protocols import Embedder, GraphSearch
 from bearinmind.recall.graph_leg import TOO_COMMON, GraphLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import LegReport
 from bearinmind.types import Filter, MemoryId, Query, Ranking
-from bearinmind_bench import corpus, metrics
-from bearinmind_bench.corpus import EmbeddersOfRun
+from bearinmind_bench import metrics
+from bearinmind_bench.corpus import EmbeddersOfRun, kept
 from bearinmind_bench.metrics import HEADLINE
 from bearinmind_bench.product import FollowingOf, Product
 from bearinmind_bench.sweep import tunable_split
 from questions import found
+from questions.encoders import opened
 
 Floats = NDArray[np.float32]
 NEAR = ((1, 0.75), (1, 0.85), (3, 0.75))
@@ -152,39 +149,31 @@ def _synonyms(subjects: Subjects, floor: float) -> FollowingOf:
     return following
 
 
-def main() -> None:
-    """Print what each arm is worth on each set."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", type=Path, action="append", required=True, help="a set's folder")
-    for folder in parser.parse_args().data:
-        print(json.dumps({folder.name: measure(folder)}), flush=True)
-
-
-def measure(folder: Path) -> dict[str, Any]:
+def measure(folder: Path, choice: Sequence[str]) -> found.Found:
     """nDCG@10 of what is shipped, and how each arm differs."""
-    chosen = factory.choose_embedder(factory.DEFAULT_EMBEDDER, factory.EmbedderOptions())
-    if chosen is None:
-        raise SystemExit("there is no encoder")
-    subjects = Subjects(corpus.kept(chosen))
-    tried: dict[str, FollowingOf | None] = {"shipped": None}
-    tried |= {f"near {most}, {floor}": _near(subjects, most, floor) for most, floor in NEAR}
-    tried |= {f"synonyms, {floor}": _synonyms(subjects, floor) for floor in SYNONYMS}
+    del choice
     scores: dict[str, list[float]] = {}
-    with arms.filled(folder) as (data, stored):
+    with arms.filled(folder) as (data, stored), opened("local") as embedder:
+        subjects = Subjects(kept(embedder))
+        tried: dict[str, FollowingOf | None] = {"as shipped": None}
+        tried |= {f"near {most}, {floor}": _near(subjects, most, floor) for most, floor in NEAR}
+        tried |= {f"synonyms, {floor}": _synonyms(subjects, floor) for floor in SYNONYMS}
         embedders = EmbeddersOfRun(keep_queries=True)
         queries = [query for query in data.of_split(tunable_split(data)) if query.relevant]
         for name, following in tried.items():
             product = Product(stored, {}, embedders, following=following)
             product.embed()
-            ranked = [product.ask(query).ranked for query in queries]
             scores[name] = [
-                metrics.score(ids, query.relevant, data.top_grade)[HEADLINE]
-                for ids, query in zip(ranked, queries, strict=True)
+                metrics.score(product.ask(query).ranked, query.relevant, data.top_grade)[HEADLINE]
+                for query in queries
             ]
-    base = scores.pop("shipped")
-    mean = round(sum(base) / len(base), 4)
-    return {"queries": len(queries), "shipped": mean, "arms": found.compared(base, scores)}
-
-
-if __name__ == "__main__":
-    main()
+            if product.faults:
+                raise SystemExit(f"{data.name}, {name}: {product.faults[0]}")
+        embedders.close()
+    base = scores.pop("as shipped")
+    return {
+        "split": tunable_split(data),
+        "queries": len(queries),
+        "as shipped": round(statistics.fmean(base), 4),
+        "arms": found.compared(base, scores),
+    }
