@@ -209,6 +209,25 @@ def strata(data: str) -> None:
         print(f"| {_label(row)} | {' | '.join(cells)} |")
 
 
+def versions() -> None:
+    """Print nDCG@10 of both versions of agent-store, together and by stratum."""
+    first = _row_named(_by_set(_read("quality"))["agent-store"], PRODUCT)
+    rows = [("version 1", first), *(("version 2", row) for row in _read("version_2"))]
+    names = [*first["result"]["strata"]]
+    print(f"| set | what | questions | all (95% interval) | {' | '.join(names)} |")
+    print(f"|---|---|---:|---|{'---:|' * len(names)}")
+    for version, row in rows:
+        overall = row["result"]["overall"]
+        cells = (
+            version,
+            _label(row),
+            f"{overall['queries']:,.0f}",
+            f"{_share(overall[HEADLINE])} ({_interval(row)})",
+            *(_share(row["result"]["strata"][name][HEADLINE]) for name in names),
+        )
+        print(f"| {' | '.join(cells)} |")
+
+
 def abstention(data: str) -> None:
     """Print what a floor for the probability does to a set's unanswerable queries."""
     figures = _row_named(_by_set(_read("quality"))[data], PRODUCT)["result"]["unanswerable"]
