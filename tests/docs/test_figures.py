@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -73,9 +74,10 @@ def test_two_pages_that_contradict_each_other_are_noticed() -> None:
     }
 
 
-@pytest.mark.parametrize("file", sorted(RESULTS.glob("*.json")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(RESULTS.glob("*.json*")), ids=lambda file: file.name)
 def test_results_name_the_revision_that_they_are_of(file: Path) -> None:
-    text = json.dumps(json.loads(file.read_text("utf-8")))
+    content = file.read_bytes()
+    text = json.dumps(json.loads(gzip.decompress(content) if file.suffix == ".gz" else content))
     revisions = _REVISION.findall(text)
     unclean = [each for each in revisions if not _CLEAN.fullmatch(each)]
     if file.name in UNNAMED:
