@@ -7,7 +7,7 @@
 
 `pool` asks every question of a set, and keeps the first ten memories of each leg, of the whole, of
 the baselines, and of the peers that are named and set up. `holes` says how many of those ten
-have no judgement. `agree` compares the two passes of judging that a set keeps in `passes.jsonl`.
+have no judgement. `agree` compares the two passes of judging that a set keeps in `passes*.jsonl`.
 `score` says what each system reaches on test queries, by stratum.
 """
 
@@ -45,10 +45,8 @@ def main() -> int:
     parser.add_argument("--peer", action="append", default=[], help="a class of peers/peers.py")
     options = parser.parse_args()
     if options.part == "agree":
-        rows = _rows(options.data / "passes.jsonl")
-        unjudged = [{**row, "pool": {*row["pool"]} - {*row.get("controls", ())}} for row in rows]
-        found = {"all": agreement(rows), "what nobody had judged": agreement(unjudged)}
-        print(json.dumps(found, indent=1))
+        files = sorted(options.data.glob("passes*.jsonl"))
+        print(json.dumps({file.stem: agreements(_rows(file)) for file in files}, indent=1))
         return 0
     if options.runs is None:
         parser.error("--runs names the file")
@@ -130,6 +128,12 @@ def _share(judged: Mapping[str, Any], run: Mapping[str, Sequence[str]]) -> float
 
 
 # ---- two passes --------------------------------------------------------------------------------
+
+
+def agreements(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How far two passes agree: on everything, and on what nobody had judged before."""
+    unjudged = [{**row, "pool": {*row["pool"]} - {*row.get("controls", ())}} for row in rows]
+    return {"all": agreement(rows), "what nobody had judged": agreement(unjudged)}
 
 
 def agreement(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
