@@ -147,20 +147,23 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "relevant in the first": sum(one for one, _ in relevant),
         "relevant in the second": sum(two for _, two in relevant),
         "relevant in both": sum(one and two for one, two in relevant),
-        "kappa, relevant or not": round(kappa(relevant), 3),
-        "kappa, grades": round(kappa(pairs), 3),
+        "kappa, relevant or not": kappa(relevant),
+        "kappa, grades": kappa(pairs),
     }
 
 
-def kappa(pairs: Sequence[tuple[int, int]]) -> float:
-    """Cohen's kappa with quadratic weights; for two grades it is the plain one."""
+def kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
+    """Cohen's kappa with quadratic weights; for two grades it is the plain one.
+
+    There is none where both say the same of everything.
+    """
     ones, twos = Counter(one for one, _ in pairs), Counter(two for _, two in pairs)
     seen = sum((one - two) ** 2 for one, two in pairs) / len(pairs)
     chance = (
         sum((one - two) ** 2 * ones[one] * twos[two] for one in ones for two in twos)
         / len(pairs) ** 2
     )
-    return 1.0 - seen / chance if chance else 1.0
+    return round(1.0 - seen / chance, 3) if chance else None
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

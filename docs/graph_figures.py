@@ -302,9 +302,20 @@ def provenance(part: str) -> None:
     """Print which queries a part was measured on, and by which code."""
     sets = _part(part)
     splits = ", ".join(sorted({measured["split"] for measured in sets.values()}))
-    codes = ", ".join(sorted({f"`{measured['code'][:12]}`" for measured in sets.values()}))
+    measured_by: dict[str, list[str]] = {}
+    for data, measured in sets.items():
+        measured_by.setdefault(_code(measured), []).append(data)
+    where = (
+        "; ".join(f"{', '.join(names)}: {code}" for code, names in measured_by.items())
+        if len(measured_by) > 1
+        else next(iter(measured_by))
+    )
     last = max(measured["created_at"] for measured in sets.values())[:10]
-    revisions = {measured.get("revision") or "" for measured in sets.values()}
-    clean = all(each and not each.endswith("+changes") for each in revisions)
-    where = f"Revision {', '.join(sorted(revisions))}" if clean else "The revision was not recorded"
-    print(f"*Queries: {splits}. {where}; code {codes}, {last}.*")
+    print(f"*Queries: {splits}. Measured at {where}; last {last}.*")
+
+
+def _code(measured: Measured) -> str:
+    revision = measured.get("revision") or "+changes"
+    if revision.endswith("+changes"):
+        return f"a revision that was not recorded, code `{measured['code'][:12]}`"
+    return f"revision `{revision}`"

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 import Stemmer
 
 from bearinmind.text import analysis
@@ -96,11 +97,12 @@ def test_version_2_has_fifty_test_questions_of_each_stratum() -> None:
     assert min(counts.values()) >= 50
 
 
-def test_the_two_passes_of_judging_are_kept_with_what_came_of_them() -> None:
-    rows = [*map(json.loads, (VERSION_2 / "passes.jsonl").read_text("utf-8").splitlines())]
+@pytest.mark.parametrize(("name", "pairs"), [("passes", 8_297), ("passes-peers", 1_673)])
+def test_the_two_passes_of_judging_are_kept_with_what_came_of_them(name: str, pairs: int) -> None:
+    rows = [*map(json.loads, (VERSION_2 / f"{name}.jsonl").read_text("utf-8").splitlines())]
     grades = {query.id: query.grades for query in DATA.queries}
 
-    assert sum(len(row["pool"]) for row in rows) == 8_297
+    assert sum(len(row["pool"]) for row in rows) == pairs
     for row in rows:
         assert {*row["pool"]} <= grades[row["query_id"]].keys()
         assert {*row["first"], *row["second"]} <= {*row["pool"]}
