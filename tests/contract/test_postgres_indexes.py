@@ -177,8 +177,8 @@ def test_what_a_killed_process_began_is_left_to_the_server(
     with psycopg.connect(url) as killer:  # of the connection that keeps others from building
         killer.execute(
             "SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l"
-            " JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()"
-            " WHERE l.locktype = 'advisory'"
+            " JOIN pg_stat_activity AS a ON a.pid = l.pid AND a.datname = current_database()"
+            " WHERE l.locktype = 'advisory' AND a.state = 'idle in transaction'"  # it only waits
         )
     assert not VectorIndexes(pool, EAGER).build(index)
     assert indexes.known()[0].complete is False

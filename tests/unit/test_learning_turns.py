@@ -240,7 +240,7 @@ def test_an_update_names_what_it_replaces(home: Callable[[str], Mind], clock: Fi
     before = memory.store("The staging database is db-stage-3.", project="shop").memory
     clock.advance(days=1)
 
-    said = "Actually the staging database is db-stage-4 now"
+    said = "Our staging database is db-stage-4 now"
     [proposed] = learn(memory, said, project="shop").proposed
     proposal = memory.curation.proposal(str(proposed.id))
 
@@ -248,7 +248,7 @@ def test_an_update_names_what_it_replaces(home: Callable[[str], Mind], clock: Fi
     assert proposal.memories == (before.id,)
     assert before.id in proposed.reason
     memory.curation.apply(proposal.id)
-    assert contents(memory) == ["The staging database is db-stage-4 now."]
+    assert contents(memory) == ["Our staging database is db-stage-4 now."]
 
 
 def test_an_update_of_one_project_replaces_nothing_elsewhere(
@@ -258,7 +258,7 @@ def test_an_update_of_one_project_replaces_nothing_elsewhere(
     memory.store("The staging database is db-stage-3.", project="bank")
     clock.advance(days=1)
 
-    said = "Actually the staging database is db-stage-4 now"
+    said = "Our staging database is db-stage-4 now"
     [proposed] = learn(memory, said, project="shop").proposed
 
     assert memory.curation.proposal(str(proposed.id)).memories == ()

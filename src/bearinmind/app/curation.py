@@ -19,10 +19,19 @@ from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
 from bearinmind.curate.apply import ProposalDecider, Verbs, judge, judgements, settled
 from bearinmind.curate.review import Review, decide
-from bearinmind.errors import AmbiguousId, InvalidInput, InvalidProvenance, ProposalNotFound
+from bearinmind.errors import (
+    AmbiguousId,
+    EmbedderFailure,
+    InvalidInput,
+    InvalidProvenance,
+    ProposalNotFound,
+)
+from bearinmind.learn import lasting
 from bearinmind.learn.chat_reader import ConfiguredReader
+from bearinmind.learn.lasting import Embed
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
 from bearinmind.learn.model import Mode
+from bearinmind.models.embedders import Embedders
 from bearinmind.outdates.verdicts import (
     MARK,
     OFFER,
@@ -339,6 +348,20 @@ class _Memories:
         return secrets.masked(text)
 
 
+def embed_of(embedders: Embedders) -> Embed:
+    """The vectors of sentences by the encoder that the scorer of learning knows."""
+
+    def embed(sentence: str) -> Sequence[float] | None:
+        try:
+            embedder = embedders.configured()
+            is_known = embedder is not None and embedder.space.model == lasting.MODEL
+            return embedder.embed_query(sentence).tolist() if embedder and is_known else None
+        except EmbedderFailure:  # as recall, which says so, learning goes on by words
+            return None
+
+    return embed
+
+
 def learner_of(
     parts: Parts,
     nearest: Callable[[str, int], Sequence[Memory]],
@@ -356,6 +379,7 @@ def learner_of(
             remember=parts.remember,
             nearest_memories=nearest,
         ),
+        embed=embed_of(parts.embedders),
         mode=Mode.INBOX if inbox else Mode(parts.settings.learn),
         clock=parts.clock,
         reader=parts.turn_reader,

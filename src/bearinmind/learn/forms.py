@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from bearinmind.learn.model import Lesson
@@ -42,6 +41,7 @@ _LEAD = (
     "|well|thanks|thank you|great|good|cool|nice|perfect|looks good|sorry|please|pls|actually|wrong"
     "|again|fyi|one (?:more )?thing|small thing|quick note|note|just so you know)[,:!.\\s-]+)*"
 )
+LEAD = re.compile(_LEAD, re.IGNORECASE)
 # What an order to last may tell to do. Other verbs are mostly about what is at hand.
 _DO = (
     "(?:use|run|deploy|commit|push|merge|write|put|keep|call|name|store|log|pin|squash|rebase|tag"
@@ -260,149 +260,3 @@ FORMS: Sequence[Form] = (
         word=about_user,
     ),
 )
-
-# ---- updates: what has changed, and what holds now -----------------------------------------------
-
-# What people say before they come to what has changed.
-_NEWS = (
-    "(?:(?:forget|scratch) [^,:-]{3,40}(?:, | - )|correction[:,] |change of plans?[:,] "
-    "|(?:[\\w ]{2,20} )?update[:,] |turns out (?:that )?)*"
-)
-# Things of the task at hand: what becomes of them is no news tomorrow.
-_TASK_THING = (
-    "(?:file|folder|function|method|class|test|variable|line|loop|page|cursor|build|server|branch"
-    "|pr|pull request|commit|import|button|headline|paragraph|dataset|error|bug|step|module"
-    "|component|output|script|query|response|result|app crash|screen|terminal|process|weather)s?\\b"
-)
-_SUBJECT = (
-    "(?!(?:i|you|he|she|it|they|we|this|that|these|those|there|everything|nothing|what|now|let|if|when|unless|maybe|next)\\b)"
-    f"(?:(?:the|our|my|all|new) )?(?!(?:\\w+ )?{_TASK_THING})[\\w'/.-]+(?: [\\w'/.-]+){{0,4}}?"
-)
-# What can be looked up tomorrow: a name, a number, an identifier.
-_VALUE = "(?=[^.]*?(?:(?-i:[A-Z])|\\d|\\w[-_]\\w))"
-_PRESENT = "(?:now|nowadays|these days)"
-_HOLDS = (
-    "(?:is|are|goes?|costs?|runs?|lives?|listens?|uses?|starts?|happens?|needs?|comes?|belongs?"
-    "|takes?|means?|gets?|happens?)"
-)
-_CONTRAST = (
-    "(?:,? (?:not|instead of|rather than) |,? (?:it|they) (?:was|were|used to)\\b|,? used to be "
-    "|, previously |,? and no longer )"
-)
-_CHANGED = (
-    "(?:moved|switched|migrated|relocated|changed|swapped|replaced|renamed|dropped|retired|ditched"
-    "|bumped|upgraded|raised|lowered|increased|reduced|doubled|cut|adopted|abandoned|merged|split)"
-)
-_NEW_ROLE = (
-    "(?:is (?:the|our|my) new|took over|takes over|has taken over|replaces|is (?:my|our) "
-    "[\\w ]{3,30}? now\\b|left the (?:company|team|project),)"
-)
-
-_update = partial(_form, Lesson.UPDATE, _NEWS, importance=0.7)
-UPDATES: Sequence[Form] = (
-    _update(
-        "(?:from now on|going forward|from here on(?: out)?|as of [\\w ]{3,20}?",
-        "|since [\\w ]{3,20}?),? ",
-        f"(?P<kept>(?:we|{_SUBJECT}) (?:all )?(?:{_HOLDS}|go|must|have to|need) \\S.*)",
-    ),
-    _update(
-        f"(?:[^,:]{{3,60}}[,:] )?(?P<kept>(?:please )?{_DO}[^,]{{3,100}}\\b",
-        "(?:from now on|from here on(?: out)?)\\b(?:,| and| instead| rather|[.!]*$).*)",
-    ),
-    _update(
-        f"(?:[^,:]{{3,60}}[,:] )?(?P<kept>{_SUBJECT} {_HOLDS} \\S.*\\bfrom now on[.!]*)",
-    ),
-    _update(
-        "(?P<kept>(?:we|the team|our \\w+)(?:'ve| have| has)? (?:just |finally |recently |also )?",
-        f"{_CHANGED} (?!on\\b|it\\b|this\\b|that\\b|back\\b|(?:the|all) (?:\\w+ )?{_TASK_THING})",
-        "[^.]*\\b(?:to|from|for|with|by|off|into|as)\\b .*)",
-    ),
-    _update(
-        f"(?P<kept>{_SUBJECT}(?: has| have| was| were| got)?(?: been)?",
-        f" (?:{_CHANGED}|pushed|postponed|went up|went down|gone up) (?:to|into|from|off) {BARE}",
-        f"{_VALUE}.*|(?:the |our )?(?!(?:\\w+ )?{_TASK_THING})[\\w -]{{3,40}}? (?:has|have|was)",
-        "(?: been)? (?:moved|merged|renamed) (?:to|into) the .*)",
-    ),
-    _update(
-        f"(?P<kept>{_SUBJECT} {_HOLDS} (?:called |at |on |in |to )?{_VALUE}\\S.*\\b{_PRESENT}\\b",
-        f"(?:{_CONTRAST}.*|, [^,]{{3,60}}|,? fyi|[.!]*)|",
-        f"{_SUBJECT} (?:{_HOLDS}|go|live|run|use|need) \\S.*\\bnow\\b{_CONTRAST}.*)",
-    ),
-    _update(
-        f"(?P<kept>(?:our|my) (?!(?:\\w+ )?{_TASK_THING})[\\w -]{{3,30}}? (?:is|are) ",
-        f"(?:in|on|at|with|a|an|the|run by|built with|handled by) [^,]{{3,60}} {_PRESENT}[.!]*)",
-    ),
-    _update(
-        "(?P<kept>we(?:'re)? (?:all )?(?!have\\b|got\\b|can|could|should|will|know|see|are\\b)",
-        f"[\\w'-]+(?: \\S[^,]{{2,60}})? {_PRESENT}(?:{_CONTRAST}.*|, [^,]{{3,60}}|[.!]*)",
-        f"|(?:[\\w.-]+(?: \\w+)? (?:is|are) (?:out|gone|retired|history|cancelled), )we use {BARE}",
-        "\\S.*)",
-    ),
-    _update(
-        f"(?P<kept>{_SUBJECT} (?:(?:is|are) no longer \\S[^,]*|(?:isn't|aren't) [^,]*",
-        f"\\bany (?:more|longer)), (?:it is|it's|they|but) {_VALUE}.*)",
-    ),
-    _form(
-        Lesson.PERSON,
-        "(?P<kept>(?-i:[A-Z])[\\w.]+(?: (?-i:[A-Z])\\w+)? ",
-        f"{_NEW_ROLE} ?\\S.*)",
-    ),
-    _update(
-        "(?P<kept>(?:(?:i|my) [^,.]{3,60}(?:, | but ))?(?:i|she|he) (?:only |mostly )?",
-        "(?:drives?|lives?|works?|types?|goes|go|starts?|drinks?|eats?|prefers?|studies|study",
-        "|writes?|takes?) (?!(?:the|an?) (?:other|new|old|same)\\b)",
-        f"\\S[^,]{{1,60}} {_PRESENT}(?:{_CONTRAST}.*|[.!]*)",
-        "|my new [\\w ]{3,25} is (?!not\\b|\\w+[.!]*$)\\S.*",
-        "|i(?:'ve| have)? got a new (?:phone number|number|address|job|e-?mail address)\\b.{3,}",
-        "|i(?:'ve| have) (?:become|turned) (?:an? )?[\\w-]+\\b.*)",
-        word=about_user,
-    ),
-)
-
-# ---- statements: how things are with us, by name -------------------------------------------------
-
-STATEMENTS: Sequence[Form] = (
-    _form(
-        Lesson.FACT,
-        f"(?P<kept>(?:our|my) (?!(?:\\w+ )?{_TASK_THING})[\\w -]{{3,30}}? ",
-        "(?:is|are|runs?|starts?|begins?|ends?|lives?) ",
-        "(?:called |named |written in |hosted (?:on|in) |based in |in |on )(?=(?-i:[A-Z]))\\S.*)",
-        word=about_user,
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>we (?:follow|use) [\\w ]+ (?:in (?:this|our|every) (?:project|repo|repository"
-        "|codebase|team)|for (?:all|every) (?:of )?(?:our )?\\S.*)"
-        "|we (?:must|may) (?:not|never) \\S.*)",
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?P<kept>(?:for [\\w -]{3,30} reasons,? )we (?:must|may|can) ?(?:not|never) \\S.*)",
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        "(?:our|my|the team) (?:rule|convention|policy)(?: is(?: that)?|:) ",
-        "(?P<kept>(?!to\\b)\\S.*)",
-    ),
-    _form(Lesson.FACT, f"as a rule, (?P<kept>{_SUBJECT} (?:is|are|gets?|goes) \\S.*)"),
-    _form(
-        Lesson.PERSON,
-        "(?P<kept>(?-i:[A-Z])\\w+(?: (?-i:[A-Z])\\w+)? (?:is|are) responsible for \\S.*",
-        "|(?:for [\\w -]{3,30},? )our contact is (?-i:[A-Z])\\S.*)",
-    ),
-    _form(
-        Lesson.PREFERENCE,
-        f"(?P<kept>i (?:always want|don't like|never want) {BARE}(?!that\\b|how\\b|when\\b)",
-        "(?:[\\w-]+ ){1,4}(?:in|on|when|for|with) \\S.*|i always want an? \\S.*)",
-        word=about_user,
-    ),
-    _form(
-        Lesson.PERSON,
-        "(?P<kept>(?:i'm|i am) allergic to \\S.*)",
-        importance=0.8,
-        word=about_user,
-    ),
-)
-
-#: In this order: the first that a sentence has decides.
-EVERY: Sequence[Form] = (*FORMS, *UPDATES, *STATEMENTS)

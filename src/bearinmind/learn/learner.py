@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from bearinmind.errors import WorkFailure
 from bearinmind.learn import rules
 from bearinmind.learn.chat_reader import ConfiguredReader, readable
+from bearinmind.learn.lasting import Embed
 from bearinmind.learn.model import (
     CATEGORIES,
     Candidate,
@@ -117,6 +118,7 @@ class Learner:
     """Learns from one turn for one user."""
 
     memories: Memories
+    embed: Embed
     mode: Mode
     clock: Callable[[], datetime]
     reader: ConfiguredReader
@@ -141,7 +143,7 @@ class Learner:
 
     def _read(self, messages: Sequence[Message]) -> tuple[TurnFindings, str, tuple[str, ...]]:
         """The candidates of a turn, who read it, and notes about what went wrong."""
-        by_rules = rules.read(messages)
+        by_rules = rules.read(messages, self.embed)
         if self.mode is not Mode.MODEL:
             return by_rules, "rules", ()
         try:

@@ -1,8 +1,9 @@
-"""Finds the lessons of a turn by rules: no model, no token, English. Pure.
+"""Finds the lessons of a turn by rules: no chat model, no token, English. Pure.
 
-A sentence is kept only when its form says that it is meant to last: "always", "from now on", "I
-prefer", "we decided", "we moved CI to ...". What might be about this task alone is proposed, not
-stored. The forms are in `bearinmind.learn.forms`.
+A sentence may be stored only when its form says that it is meant to last: "always", "from now on",
+"I prefer", "we decided". The forms are in `bearinmind.learn.forms`. What has no such form and yet
+probably lasts ("we moved CI to GitHub Actions") is proposed, as is what might be about this task
+alone.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from bearinmind.learn.forms import BARE, EVERY, Form
+from bearinmind.learn.forms import BARE, FORMS, LEAD
+from bearinmind.learn.lasting import Embed, lesson_of
 from bearinmind.learn.model import Candidate, Lesson, Message, Refusal, Refused, Role, TurnFindings
-from bearinmind.learn.sentences import infinitive, refusal_of, sentences
+from bearinmind.learn.sentences import (
+    about_user,
+    infinitive,
+    refusal_of,
+    refusal_of_scored,
+    sentences,
+)
 from bearinmind.types import Trust
 
 _LONGEST_AGREEMENT = 60  # characters
 _LONGEST_LOOKED_AT = 1_000  # characters of a sentence: what is longer is none
-# Words of a change that otherwise speak of the task at hand.
-_OF_A_CHANGE = re.compile(
-    "\\bany (?:more|longer)\\b|^as of (?:today|yesterday)\\b|\\bthese days\\b|\\bfrom here on\\b",
-    re.IGNORECASE,
-)
 #: What an assistant proposes; it counts when the next thing that the user says is yes.
 PROPOSED = re.compile(
     "\\b(?:I(?:'d| would)? (?:suggest|recommend|propose)(?: that)?(?: we)?|we should"
@@ -42,7 +45,7 @@ AGREED = re.compile(
 )
 
 
-def read(messages: Iterable[Message]) -> TurnFindings:
+def read(messages: Iterable[Message], embed: Embed) -> TurnFindings:
     """The lessons of a turn, in the order of its messages."""
     candidates: dict[str, Candidate] = {}
     refused: list[Refused] = []
@@ -50,7 +53,7 @@ def read(messages: Iterable[Message]) -> TurnFindings:
     for message in messages:
         if message.role not in (Role.USER, Role.ASSISTANT):
             continue
-        lessons = _of_user(message.text, before) if message.role is Role.USER else ()
+        lessons = _of_user(message.text, before, embed) if message.role is Role.USER else ()
         for each in lessons:
             if isinstance(each, Refused):
                 refused.append(each)
@@ -60,35 +63,46 @@ def read(messages: Iterable[Message]) -> TurnFindings:
     return TurnFindings(candidates=tuple(candidates.values()), refused=tuple(refused))
 
 
-def _of_user(text: str, before: Message | None) -> Iterator[Candidate | Refused]:
+def _of_user(text: str, before: Message | None, embed: Embed) -> Iterator[Candidate | Refused]:
     if before is not None and before.role is Role.ASSISTANT and agrees(text):
         yield from _agreed(before.text)
         return
     for sentence, own in sentences(text):
         if len(sentence) > _LONGEST_LOOKED_AT:
             continue
-        matches = ((form, match) for form in EVERY if (match := form.pattern.match(sentence)))
-        form, match = next(matches, (None, None))
-        if form is None or match is None:
+        found, reason = _by_form(sentence) or (own and _by_score(sentence, embed)) or (None, None)
+        if found is None:
             continue
-        kept = match["kept"].strip()
-        reason = _refusal(form, sentence, kept) if own else Refusal.PASTED
-        if reason is not None:
-            yield Refused(said=sentence, reason=reason)
-            continue
-        yield Candidate(
-            text=form.word(kept),
-            lesson=form.lesson,
-            sentence=sentence,
-            sure=form.sure,
-            importance=form.importance,
-        )
+        if not own:
+            reason = Refusal.PASTED
+        yield found if reason is None else Refused(said=sentence, reason=reason)
 
 
-def _refusal(form: Form, sentence: str, kept: str) -> Refusal | None:
-    if form.lesson is Lesson.UPDATE:
-        return refusal_of(_OF_A_CHANGE.sub("", sentence), _OF_A_CHANGE.sub("", kept))
-    return refusal_of(sentence, kept)
+def _by_form(sentence: str) -> tuple[Candidate, Refusal | None] | None:
+    """What the form of a sentence says that it teaches, and what speaks against it."""
+    matches = ((form, match) for form in FORMS if (match := form.pattern.match(sentence)))
+    form, match = next(matches, (None, None))
+    if form is None or match is None:
+        return None
+    kept = match["kept"].strip()
+    found = Candidate(
+        text=form.word(kept),
+        lesson=form.lesson,
+        sentence=sentence,
+        sure=form.sure,
+        importance=form.importance,
+    )
+    return found, refusal_of(sentence, kept)
+
+
+def _by_score(sentence: str, embed: Embed) -> tuple[Candidate, Refusal | None] | None:
+    """The same of a sentence without such a form that probably says what lasts."""
+    lesson = lesson_of(sentence, embed)
+    if lesson is None:
+        return None
+    kept = LEAD.sub("", sentence)
+    found = Candidate(text=about_user(kept), lesson=lesson, sentence=sentence, sure=False)
+    return found, refusal_of_scored(sentence, kept)
 
 
 def agrees(text: str) -> bool:

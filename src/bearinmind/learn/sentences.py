@@ -8,7 +8,7 @@ quotation or a document is set aside, and with it all that follows an announceme
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from bearinmind.learn.model import Refusal
@@ -281,6 +281,9 @@ _POINTS = _phrases(
     """
 )
 _PRONOUNS = re.compile(r"\b(?:it|its|it's|they|them|their|he|she|him|her|his)\b", re.IGNORECASE)
+_UNNAMED = re.compile(
+    r"(?:it|this|that|these|those|th(?:ey|eir|ere)|he|she|his|hers?|its)\b", re.IGNORECASE
+)
 _WORD = re.compile(r"[\w@#./+-]*\w[\w+#]*")
 _EMPTY = frozenset(
     """
@@ -303,14 +306,29 @@ def refusal_of(sentence: str, statement: str, *, own: bool = True) -> Refusal | 
     `statement` is the part of the sentence that would be kept. When it is not the user's `own`, the
     user has said yes to it: then it may be a proposal.
     """
-    reasons = {
+    about_task = {
+        Refusal.ONE_OFF: bool(_THIS_TASK.search(sentence)),
+        Refusal.VAGUE: is_vague(statement),
+    }
+    return _first(_manner(sentence, own=own) | about_task)
+
+
+def refusal_of_scored(sentence: str, statement: str) -> Refusal | None:
+    """The same of a sentence whose score has weighed the words of the task at hand."""
+    unnamed = {Refusal.VAGUE: bool(_UNNAMED.match(statement))}
+    return _first(_manner(sentence, own=True) | unnamed)
+
+
+def _manner(sentence: str, *, own: bool) -> dict[Refusal, bool]:
+    return {
         Refusal.LONG: len(sentence) > LONGEST,
         Refusal.QUESTION: own and asks(sentence),
         Refusal.SUPPOSED: bool(_SUPPOSES.search(sentence)),
         Refusal.REPORTED: own and bool(_REPORTS.search(sentence)),
-        Refusal.ONE_OFF: bool(_THIS_TASK.search(sentence)),
-        Refusal.VAGUE: is_vague(statement),
     }
+
+
+def _first(reasons: Mapping[Refusal, bool]) -> Refusal | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
