@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from fastapi import FastAPI
@@ -149,3 +151,14 @@ def wait_until(true: Any) -> None:
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def connected(url: str, *, small: bool = False) -> socket.socket:
+    """A connection; a small one takes in little that is not read."""
+    made = socket.socket()
+    if small:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    made.settimeout(_PATIENCE)
+    place = urlsplit(url)
+    made.connect((place.hostname, place.port))
+    return made

@@ -8,26 +8,14 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
-from support.http_server import Serving, served, serving, wait_until
+from support.http_server import Serving, connected, served, serving, wait_until
 
 LINES = {"Content-Type": "application/x-ndjson"}
 PATIENCE = 30.0  # seconds; a busy machine takes its time
 STATS = "/api/v1/stats"
-
-
-def connected(url: str, *, small: bool = False) -> socket.socket:
-    """A connection; a small one takes in little that is not read."""
-    made = socket.socket()
-    if small:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-    made.settimeout(PATIENCE)
-    place = urlsplit(url)
-    made.connect((place.hostname, place.port))
-    return made
 
 
 def is_ended(connection: socket.socket) -> bool:

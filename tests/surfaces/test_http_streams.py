@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from support.http_server import Serving, serving, wait_until
+from support.http_server import Serving, connected, serving, wait_until
 
 LINES = {"Content-Type": "application/x-ndjson"}
 
@@ -104,7 +104,7 @@ def test_an_import_that_is_no_json_lines_is_refused_before_it_is_read(server: Se
 
 def test_a_client_that_leaves_keeps_what_arrived(server: Serving) -> None:
     ada = server.client("ada")
-    with connected(server) as connection:
+    with connected(server.url) as connection:
         begin_import(server, connection)
         send_chunk(connection, b"".join(records(700)))
         send_chunk(connection, b'{"content": "Half of a li')
@@ -115,7 +115,7 @@ def test_a_client_that_leaves_keeps_what_arrived(server: Serving) -> None:
 
 def test_one_import_too_many_is_asked_to_come_back(server: Serving) -> None:
     ada = server.client("ada")
-    with connected(server) as connection:
+    with connected(server.url) as connection:
         begin_import(server, connection)
         wait_until(
             lambda: (
@@ -140,7 +140,7 @@ def test_one_import_too_many_is_asked_to_come_back(server: Serving) -> None:
 def test_an_export_that_nobody_reads_ends(server: Serving) -> None:
     ada = server.client("ada")
     imported(ada, (line.replace(b"about", b"about" * 200) for line in records(2_000)))
-    with connected(server) as connection:
+    with connected(server.url, small=True) as connection:
         key = server.key("ada")
         connection.sendall(f"GET /api/v1/export HTTP/1.1\r\n{head(server, key)}\r\n".encode())
         assert connection.recv(1_000).startswith(b"HTTP/1.1 200")
@@ -156,11 +156,6 @@ def test_an_export_that_nobody_reads_ends(server: Serving) -> None:
             "bearinmind_streams_running 0.0" in server.client("root", "admin").get("/metrics").text
         )
     )
-
-
-def connected(server: Serving) -> socket.socket:
-    place = urlsplit(server.url)
-    return socket.create_connection((place.hostname, place.port), timeout=60)
 
 
 def head(server: Serving, key: str) -> str:
