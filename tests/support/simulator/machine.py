@@ -304,9 +304,9 @@ class Machine:
         )
         known = [x for x in self.store.all_links(self.scope) if {x.source, x.target} == {*ends}]
         self.told.append(f"  {by} decides {link.source} outdates {link.target} {mark}")
-        self.ledger.overruled |= {x.judgement.probability for x in known if x.judgement}
         ended = [replace(each, removed_at=link.created_at) for each in before]
-        self.store.change_links(self.scope, ended, [link])
+        self.store.change_links(self.scope, ended, [link])  # or it dies, and overrules nothing
+        self.ledger.overruled |= {x.judgement.probability for x in known if x.judgement}
         decided = self.ledger.decided.setdefault(frozenset(ends), {})
         decided[probability] = by
 
