@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from bearinmind.errors import StoreFailure
 from bearinmind.protocols import History
 from bearinmind.store.postgres.indexes import SpaceIndex, VectorIndexes
 from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.search_plan import Costs
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
@@ -175,10 +177,12 @@ def test_what_a_killed_process_began_is_left_to_the_server(
     [index] = indexes.known()
     waiting_build(index)
     with psycopg.connect(url) as killer:  # of the connection that keeps others from building
+        [lock] = re.findall(r"\d+", str(SQL["try_to_build"]))  # Citus has advisory locks of its own
         killer.execute(
             "SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l"
-            " JOIN pg_stat_activity AS a ON a.pid = l.pid AND a.datname = current_database()"
-            " WHERE l.locktype = 'advisory' AND a.state = 'idle in transaction'"  # it only waits
+            " JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()"
+            " WHERE l.locktype = 'advisory' AND l.objid = %s",
+            [int(lock)],
         )
     assert not VectorIndexes(pool, EAGER).build(index)
     assert indexes.known()[0].complete is False
