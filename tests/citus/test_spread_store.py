@@ -131,8 +131,8 @@ def test_sizes_count_all_machines_and_a_running_build_is_not_begun_again(
     shown = make_conninfo(worker, options=" ".join(f"-c{each}" for each in hidden))
     shards = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^vectors_[0-9]+$'"
     [shard] = run(shown, shards)[0]
-    with psycopg.connect(shown) as other, ThreadPoolExecutor(1) as thread:
-        other.execute(f"LOCK TABLE {shard} IN SHARE UPDATE EXCLUSIVE MODE")
+    with ThreadPoolExecutor(1) as thread, psycopg.connect(shown) as other:
+        other.execute(f"LOCK TABLE {shard} IN ROW EXCLUSIVE MODE")  # as a writer does
         building = thread.submit(upkeep.indexes.build, index)
         wait_until(lambda: upkeep.indexes.progress() is not None)
         assert not Upkeep(url, patience=10).indexes.build(index)
