@@ -8,9 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import re
 import sqlite3
-import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
@@ -21,34 +19,21 @@ from typing import Any
 import pytest
 
 from bearinmind import Mind
-from bearinmind.surfaces.foreign import FORMATS, FilesImport
+from bearinmind.surfaces.foreign import FilesImport
+from support.foreign_files import (
+    COLUMNS,
+    FOREIGN,
+    chatgpt_export,
+    claude_export,
+    drawers,
+    extracted,
+    rows,
+    unpacked,
+)
 
 Run = Callable[..., Any]
-FOREIGN = Path(__file__).parents[1] / "support" / "foreign"
 MADE = 210  # records that each program stored
 AWS = "AKIA" + "Z7QXN3PLWT6RJ4KD"  # of the form of a key, and none
-
-
-def unpacked(folder: Path, name: str) -> Path:
-    """A database of `support/foreign`, as its program left it."""
-    path = folder / name
-    path.write_bytes(gzip.decompress((FOREIGN / f"{name}.gz").read_bytes()))
-    return path
-
-
-def extracted(folder: Path, name: str) -> Path:
-    """A folder of `support/foreign`, as its program left it."""
-    with tarfile.open(FOREIGN / f"{name}.tar.gz") as archive:
-        # Python before 3.11.4, as in Debian 12, has no such filter, and takes no argument for one.
-        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
-        archive.extractall(folder)  # noqa: S202  a file of our own
-    return folder
-
-
-def rows(path: Path, table: str) -> list[dict[str, Any]]:
-    with closing(sqlite3.connect(path)) as database:
-        database.row_factory = sqlite3.Row
-        return [dict(row) for row in database.execute(f"SELECT * FROM {table}")]
 
 
 def exported(run: Run) -> list[dict[str, Any]]:
@@ -233,21 +218,6 @@ def test_a_file_of_claude_mem_keeps_every_field(run: Run, tmp_path: Path) -> Non
         assert summary[name] in memory["content"]
 
 
-def drawers(path: Path) -> dict[str, dict[str, Any]]:
-    """The fields of every drawer of a palace, by its id; those of its index are left out."""
-    found: dict[str, dict[str, Any]] = {}
-    with closing(sqlite3.connect(path)) as database:
-        for drawer, key, *values in database.execute(
-            "SELECT e.embedding_id, m.key, m.string_value, m.int_value, m.float_value"
-            " FROM embeddings AS e JOIN embedding_metadata AS m USING (id)"
-            " JOIN segments AS s ON s.id = e.segment_id"
-            " JOIN collections AS c ON c.id = s.collection WHERE c.name = 'mempalace_drawers'"
-        ):
-            value = next((each for each in values if each is not None), None)
-            found.setdefault(drawer, {})[key] = value
-    return found
-
-
 def test_a_palace_keeps_every_field(run: Run, tmp_path: Path) -> None:
     folder = extracted(tmp_path, "mempalace") / ".mempalace"
     source = drawers(folder / "palace" / "chroma.sqlite3")
@@ -330,7 +300,7 @@ def test_a_palace_is_known_by_either_database_and_a_broken_one_is_named(
     assert problem["message"] == "the text is missing"
     assert (skip["line"], skip["message"]) == (6, "a note that a file was read, and no drawer")
     assert run("import", graph, "--json").json["stored"] == 4
-    wrong = run("import", PAGE, "--from", "mempalace")
+    wrong = run("import", Path(__file__), "--from", "mempalace")
     assert "neither drawers nor a knowledge graph" in wrong.err
 
 
@@ -407,12 +377,6 @@ def test_a_memory_tool_folder_is_imported(run: Run, tmp_path: Path) -> None:
         assert memory["provenance"]["trust"] == "agent"
 
 
-COLUMNS = (
-    *("id", "content", "tags", "keywords", "category", "importance", "created_at", "updated_at"),
-    *("valid_to", "author", "session", "project", "trust", "source", "mood"),
-)
-
-
 def test_a_table_keeps_every_column(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "memories.csv"
     with path.open("w", newline="") as stream:
@@ -443,67 +407,6 @@ def test_a_table_keeps_every_column(run: Run, tmp_path: Path) -> None:
 
 
 # ---- conversations -----------------------------------------------------------------------------
-
-
-def claude_export(texts: Iterable[str]) -> list[dict[str, Any]]:
-    """Conversations in the schema of github.com/brandtcormorant/claude-json-schema."""
-    return [
-        {
-            "uuid": f"conversation-{n}",
-            "name": f"Chat {n}",
-            "created_at": "2025-05-01T10:00:00.000000Z",
-            "updated_at": "2025-05-01T10:05:00.000000Z",
-            "account": {"uuid": "account"},
-            "chat_messages": [
-                {
-                    "uuid": f"message-{n}",
-                    "sender": "human",
-                    "text": text,
-                    "content": [{"type": "text", "text": text}],
-                    "created_at": "2025-05-01T10:00:00.000000Z",
-                    "updated_at": "2025-05-01T10:00:00.000000Z",
-                    "attachments": [],
-                    "files": [],
-                },
-                {"uuid": f"answer-{n}", "sender": "assistant", "text": "Always use tabs."},
-            ],
-        }
-        for n, text in enumerate(texts)
-    ]
-
-
-def chatgpt_export(texts: Iterable[str]) -> list[dict[str, Any]]:
-    """Conversations in the schema that github.com/mitkury/chatgpt-export-parser describes."""
-
-    def message(role: str, text: str) -> dict[str, Any]:
-        content = {"content_type": "text", "parts": [text]}
-        return {"author": {"role": role}, "content": content, "create_time": 1_746_090_000.5}
-
-    return [
-        {
-            "title": f"Chat {n}",
-            "create_time": 1_746_090_000.5,
-            "update_time": 1_746_090_100.5,
-            "conversation_id": f"conversation-{n}",
-            "current_node": "asked",
-            "mapping": {
-                "root": {"id": "root", "message": None, "parent": None, "children": ["asked"]},
-                "given-up": {
-                    "id": "given-up",
-                    "message": message("user", "Never use type hints."),
-                    "parent": "root",
-                    "children": [],
-                },
-                "asked": {
-                    "id": "asked",
-                    "message": message("user", text),
-                    "parent": "root",
-                    "children": [],
-                },
-            },
-        }
-        for n, text in enumerate(texts)
-    ]
 
 
 SAID = ["Always run the tests before a commit.", "what is a monad?", "I prefer short answers."]
@@ -756,89 +659,3 @@ def test_files_are_imported_from_python(tmp_path: Path) -> None:
 
     assert done.imported.stored == 1
     assert memory.content == "A note from Python."
-
-
-# ---- the table of fields -----------------------------------------------------------------------
-
-
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "bring-your-memories.md"
-
-
-def named_fields(heading: str) -> set[str]:
-    """The fields that the how-to names in the table of a format."""
-    section = PAGE.read_text().split(f"### {heading}\n", 1)[1].split("\n#", 1)[0]
-    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
-    return {*re.findall(r"\w+", " ".join(cells))}
-
-
-def test_every_format_is_in_the_how_to() -> None:
-    text = PAGE.read_text()
-
-    assert all(f"| {each.title} | `{each.name}` |" in text for each in FORMATS)
-
-
-@pytest.mark.parametrize(
-    ("name", "file", "tables"),
-    [
-        ("mem0", "mem0-history.db", ["history"]),
-        ("mcp-memory-service", "mcp-memory-service.db", ["memories", "memory_graph", "beliefs"]),
-        ("claude-mem", "claude-mem.db", ["observations", "session_summaries", "user_prompts"]),
-    ],
-)
-def test_every_column_of_a_program_is_in_the_table_of_fields(
-    tmp_path: Path, name: str, file: str, tables: list[str]
-) -> None:
-    with closing(sqlite3.connect(unpacked(tmp_path, file))) as database:
-        columns = {
-            row[1]
-            for table in tables
-            for row in database.execute(f"SELECT * FROM pragma_table_info('{table}')")
-        }
-
-    assert not columns - named_fields(name)
-
-
-def test_every_field_of_a_palace_is_in_the_table_of_fields(tmp_path: Path) -> None:
-    folder = extracted(tmp_path, "mempalace") / ".mempalace"
-    graph = folder / "knowledge_graph.sqlite3"
-    source = drawers(folder / "palace" / "chroma.sqlite3").values()
-    fields = {part for each in source for name in each for part in name.split(":")}
-    fields |= {*rows(graph, "entities")[0], *rows(graph, "triples")[0]}
-
-    assert not fields - named_fields("MemPalace")
-
-
-def test_every_field_of_an_export_is_in_the_table_of_fields() -> None:
-    source = json.loads(gzip.decompress((FOREIGN / "mem0.json.gz").read_bytes()))["results"]
-
-    assert not {name for item in source for name in item} - named_fields("mem0")
-
-
-def names_in(value: object) -> set[str]:
-    """The names of all fields of some JSON, at any depth; not those that are ids of nodes."""
-    if isinstance(value, list):
-        return {name for each in value for name in names_in(each)}
-    if not isinstance(value, dict):
-        return set()
-    nodes = value.get("mapping")
-    inside = [*nodes.values()] if isinstance(nodes, dict) else []
-    return {*value} | names_in([each for name, each in value.items() if name != "mapping"] + inside)
-
-
-@pytest.mark.parametrize(
-    ("heading", "source"),
-    [
-        ("Claude", claude_export(["hello"])),
-        ("ChatGPT", chatgpt_export(["hello"])),
-        ("CSV", [dict.fromkeys(COLUMNS[:-1])]),
-        (
-            "The MCP reference memory server",
-            [*map(json.loads, (FOREIGN / "knowledge-graph.jsonl").read_text().splitlines())],
-        ),
-    ],
-    ids=["claude", "chatgpt", "csv", "mcp-memory"],
-)
-def test_every_field_of_a_text_format_is_in_the_table_of_fields(
-    heading: str, source: list[object]
-) -> None:
-    assert not names_in(source) - named_fields(heading)
