@@ -65,7 +65,7 @@ def examples(*, more: bool = False) -> list[Example]:
     """Every pair to learn from."""
     embed = _embedder()
     added = [*_training(embed, "train2"), *_background(embed, "background2")] if more else []
-    return [*_training(embed), *_development(embed), *_background(embed), *added]
+    return [*_training(embed), *development(embed), *_background(embed), *added]
 
 
 def _embedder() -> Embed:
@@ -91,7 +91,9 @@ def _background(embed: Embed, name: str = "background") -> Iterator[Example]:
         yield _example(newer, older, vectors, outdates=False, labelled=False)
 
 
-def _development(embed: Embed) -> Iterator[Example]:
+def development(embed: Embed | None = None) -> Iterator[Example]:
+    """The labelled pairs of the development topics, and their neighbours."""
+    embed = embed or _embedder()
     pairs = _rows("pairs")
     unseen = {x[end] for x in pairs for end in ("newer", "older") if x["split"] == "test"}
     memories = [x for x in _rows("corpus") if x["id"] not in unseen]

@@ -55,6 +55,16 @@ def from_torch_export(path: Path) -> Weights:
     return weights | {name: weights[name].T for name in matrices}
 
 
+def from_bytes(path: Path) -> dict[str, NDArray[np.float32]]:
+    """The weights that were trained here: matrices in bytes, with a step for each of their rows."""
+    with np.load(path) as stored:
+        return {
+            name: stored[name].astype(np.float32) * stored.get(f"{name}.steps", np.float32(1))
+            for name in stored
+            if not name.endswith(".steps")
+        }
+
+
 def _matrices(graph: GraphProto) -> Iterator[tuple[str, str]]:
     """The usual name of each matrix, and the name it has in the graph."""
     matrix_of = {node.output[0]: node.input[1] for node in graph.node if node.op_type == "MatMul"}

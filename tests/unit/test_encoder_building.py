@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 import build
+from bearinmind.models.cross_encoder import CrossEncoder
 from bearinmind.models.local import LocalEmbedder
 from bert_graph import BertGraph
-from bert_weights import Weights, from_safetensors, from_torch_export
+from bert_weights import Weights, from_bytes, from_safetensors, from_torch_export
 from published import MODELS, digest
 
 HIDDEN, WIDE, HEADS, LAYERS, PLACES = 64, 128, 4, 2, 24
@@ -89,8 +90,8 @@ def written(weights: Weights, folder: Path) -> Path:
     return folder
 
 
-def reference(weights: Weights, ids: list[int]) -> NDArray[np.float32]:
-    """The embedding of a text by the definition of BERT, in double precision."""
+def last_layer(weights: Weights, ids: list[int]) -> NDArray[np.float64]:
+    """The numbers of each token by the definition of BERT, in double precision."""
     w = {name: value.astype(np.float64) for name, value in weights.items()}
 
     def norm(x: NDArray[Any], name: str) -> NDArray[Any]:
@@ -114,7 +115,12 @@ def reference(weights: Weights, ids: list[int]) -> NDArray[np.float32]:
         wide = linear(x, f"{layer}intermediate.dense")
         wide = wide * 0.5 * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
         x = norm(linear(wide, f"{layer}output.dense") + x, f"{layer}output.")
-    mean = x.mean(0)
+    return x
+
+
+def reference(weights: Weights, ids: list[int]) -> NDArray[np.float32]:
+    """The embedding of a text."""
+    mean = last_layer(weights, ids).mean(0)
     embedding: NDArray[np.float32] = (mean / np.linalg.norm(mean)).astype(np.float32)
     return embedding
 
@@ -159,6 +165,33 @@ def test_the_graph_computes_what_bert_is_defined_to(weights: Weights, tmp_path: 
     assert (embedder.embed_memories(texts) * expected).sum(axis=1).min() > 0.9995
     assert (embedder.embed_query(texts[0]) * expected[0]).sum() > 0.9995
     assert (expected[0] * expected[1]).sum() < 0.99  # so that it was worth comparing
+
+
+def test_a_graph_with_a_classifier_gives_a_number_for_two_texts(
+    weights: Weights, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(3)
+    head = {
+        "classifier.weight": random.normal(0, 0.2, (1, HIDDEN)).astype(np.float32),
+        "classifier.bias": np.array([0.4], np.float32),
+    }
+    reader = CrossEncoder(written({**weights, **head}, tmp_path / "pairs"))
+    pairs = [("the tide was high", "low at noon"), ("low", "and the tide was low and high at noon")]
+    for pair, number in zip(pairs, reader.of_pairs(pairs, seconds=60), strict=True):
+        first, second = ([WORDS.index(word) for word in text.split()] for text in pair)
+        token = last_layer(weights, [2, *first, 3, *second, 3])[0]
+        logit = (head["classifier.weight"] @ token + head["classifier.bias"]).item()
+        assert number == pytest.approx(1 / (1 + math.exp(-logit)), abs=0.02)
+
+
+def test_weights_in_bytes_are_read_with_their_steps(tmp_path: Path) -> None:
+    matrix, steps = np.array([[127, -3], [5, 0]], np.int8), np.array([[0.5], [2.0]], np.float32)
+    stored = {"m.weight": matrix, "m.weight.steps": steps, "m.bias": np.array([1.5], np.float16)}
+    np.savez(tmp_path / "w.npz", **stored)  # type: ignore[arg-type]
+    read = from_bytes(tmp_path / "w.npz")
+    assert read.keys() == {"m.weight", "m.bias"}
+    np.testing.assert_array_equal(read["m.weight"], matrix * steps)
+    assert read["m.bias"].dtype == np.float32
 
 
 def test_no_sum_of_two_products_is_cut_off_by_processors_that_add_in_16_bits(

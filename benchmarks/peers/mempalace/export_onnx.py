@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import torch  # type: ignore[import-not-found]
+import torch
 from transformers import AutoModel, AutoTokenizer
 
 COPIED = (

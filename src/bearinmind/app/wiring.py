@@ -289,7 +289,8 @@ def handlers_of(
     def compare(scope: Scope, memory: Memory) -> tuple[Sequence[Link], Sequence[Link]]:
         from bearinmind.outdates.finder import Finder  # noqa: PLC0415  (only workers)
 
-        return Finder(store).links(scope, memory, clock())
+        read = factory.pair_reader(embedders.configured())
+        return Finder(store, read).links(scope, memory, clock())
 
     return {
         embed.KIND: embed.Embedding(store=store, embedders=embedders, clock=clock),

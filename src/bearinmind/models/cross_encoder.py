@@ -49,9 +49,9 @@ class _Model:
     padding: int  #: the id of the token that fills up a batch
     inputs: frozenset[str]
 
-    def tokens(self, query: str, texts: Sequence[str]) -> list[Any]:
-        """Every text as a pair with the query."""
-        encoded: list[Any] = self.tokenizer.encode_batch([(query, text) for text in texts])
+    def tokens(self, pairs: Sequence[tuple[str, str]]) -> list[Any]:
+        """The tokens of each pair of texts."""
+        encoded: list[Any] = self.tokenizer.encode_batch([*pairs])
         return encoded
 
     def run(self, batch: Sequence[Any]) -> list[float]:
@@ -86,23 +86,27 @@ class CrossEncoder:
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
         """A score from 0 to 1 for each passage; raises `RerankerFailure`, also when it is late."""
+        return self.of_pairs([(query, passage.text) for passage in passages], seconds)
+
+    def of_pairs(self, pairs: Sequence[tuple[str, str]], seconds: float) -> list[float]:
+        """A score from 0 to 1 for each two texts; raises `RerankerFailure`, as `__call__` does."""
         until = time.monotonic() + seconds
-        scores = [0.0] * len(passages)
+        scores = [0.0] * len(pairs)
         done = 0
         try:
             with _turn(until):
                 model = _load(self._folder)
-                pairs = model.tokens(query, [passage.text for passage in passages])
-            for batch in token_batches([len(pair.ids) for pair in pairs], _BATCH_TOKENS):
+                tokens = model.tokens(pairs)
+            for batch in token_batches([len(each.ids) for each in tokens], _BATCH_TOKENS):
                 with _turn(until):
                     for index, score in zip(
-                        batch, model.run([pairs[index] for index in batch]), strict=True
+                        batch, model.run([tokens[index] for index in batch]), strict=True
                     ):
                         scores[index] = score
                 done += len(batch)
         except _Late:
             raise RerankerFailure(
-                f"{self.name} read {done} of {len(passages)} memories in {seconds:g} s",
+                f"{self.name} read {done} of {len(pairs)} memories in {seconds:g} s",
                 hint="Raise `rerank_seconds` or lower `rerank_depth`; the first use loads a model.",
             ) from None
         except RerankerFailure:

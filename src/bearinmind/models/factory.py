@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,8 @@ LOCAL_ENCODERS = ("minilm", "e5-small", "minilm+e5-small")
 SHARE = 0.15
 _GRAPH_REVISION = re.compile(r"(?<=[0-9a-f]{12})\.\d+(?=\.)")
 HASH = "hash"
+PAIR_READER = "outdates"  #: the model of `bearinmind-encoder` that reads two memories
+_PAIR_SECONDS = 60.0  # for those of one memory, in the background
 LIBRARIES = ("fastembed", "sentence-transformers")
 PROVIDERS = ("openai", "voyage", "cohere")
 #: The forms of the `embedder` setting; a name in capitals stands for what the user fills in.
@@ -228,6 +230,27 @@ def _memo(spelling: str, options: EmbedderOptions) -> Memo:
             cache.keep_dimensions(spelling, dimensions)
 
     return Memo(find, keep)
+
+
+def pair_reader(
+    embedder: Embedder | None,
+) -> Callable[[Sequence[tuple[str, str]]], list[float]] | None:
+    """The model that reads an older and a newer memory; None where memories are not read either.
+
+    An embedder that counts words stands for a store without models.
+    """
+    space = embedder.space if embedder else None
+    if space is None or not (":" in space.model or _GRAPH_REVISION.search(space.revision)):
+        return None
+    try:
+        import bearinmind_encoder  # noqa: PLC0415  an install without dependencies lacks it
+
+        folder = bearinmind_encoder.folder(PAIR_READER)
+    except (ImportError, LookupError):
+        return None
+    from bearinmind.models.cross_encoder import CrossEncoder  # noqa: PLC0415
+
+    return partial(CrossEncoder(folder).of_pairs, seconds=_PAIR_SECONDS)
 
 
 class OwnedReranker(Reranker, Protocol):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
+from bearinmind.outdates.scorer import NO_COSINE, Score, model_weights, scorer
 from bearinmind.outdates.verdicts import KEEP, OFFER, because, begins, judgement_of, may_outdate
 from bearinmind.protocols import Store
 from bearinmind.text import analysis
@@ -29,8 +29,13 @@ _STANDS_OUT = 1.0  # deviations above the mean cosine of the store: in a small o
 _AT_ONCE = 6  # that it is compared with while somebody waits
 _TERMS = 6  # the rarest terms of a text, by which it is searched
 _LONGEST = 40  # terms of a text that are looked up for that
+_MOST_READ = 6  # of the nearest by meaning ...
+_MOST_READ_BY_WORDS = 3  # ... and of the others, that a model reads together with a memory
 _MOST_LINKS = 6  # that are kept of one memory
 MOST_OFFERED = 3
+
+#: From pairs of texts, the older first: a number from 0 to 1 for each, higher for a change.
+ReadPairs = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Finder:
     """Compares a memory with those that may be states of the same thing."""
 
     store: Store
+    read_pairs: ReadPairs | None = None  #: a model that reads both texts; None: features alone
 
     def links(
         self, scope: Scope, memory: Memory, now: datetime
@@ -55,7 +61,7 @@ class Finder:
         candidates = [each for id_, each in near.items() if id_ not in settled]
         scored = [
             (newer, older, score)
-            for newer, older, score in _scored(memory, candidates, cosines)
+            for newer, older, score in self._scored(memory, candidates, cosines)
             if score.probability >= KEEP
         ]
         scored.sort(key=lambda each: -each[2].probability)
@@ -83,6 +89,24 @@ class Finder:
             if score.probability >= OFFER and newer.id == memory.id
         ]
         return tuple(sorted(offers, key=lambda each: -each.probability)[:MOST_OFFERED])
+
+    def _scored(
+        self, memory: Memory, candidates: Sequence[Memory], cosines: Mapping[MemoryId, float]
+    ) -> Iterable[tuple[Memory, Memory, Score]]:
+        """The pairs of a memory with their scores; a model reads the nearest of them."""
+        if self.read_pairs is None:
+            return _scored(memory, candidates, cosines)
+        near = sorted(
+            (x for x in candidates if x.id in cosines), key=lambda x: (-cosines[x.id], x.id)
+        )
+        others = [x for x in candidates if x.id not in cosines]
+        chosen = [*near[:_MOST_READ], *others[:_MOST_READ_BY_WORDS]]
+        scored = [*_scored(memory, chosen, cosines)]
+        values = self.read_pairs([(older.content, newer.content) for newer, older, _ in scored])
+        return [
+            (newer, older, replace(score, probability=model_weights()(value, newer, older)))
+            for (newer, older, score), value in zip(scored, values, strict=True)
+        ]
 
     def _nearest(self, filter: Filter, memory: Memory) -> dict[MemoryId, float]:
         space = self.store.active_space()

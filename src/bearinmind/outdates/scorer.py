@@ -1,6 +1,8 @@
-"""How probable it is that one memory outdates another: a small learned scorer over features.
+"""How probable it is that one memory outdates another.
 
-`benchmarks/outdates_scorer.py` made its `weights.json`: boosted trees over what two texts show.
+At once, and where memories are not embedded, a small learned scorer over features says so:
+`benchmarks/outdates_scorer.py` made its `weights.json`, boosted trees over what two texts show. In
+the background a model that reads both texts says more; `ModelWeights` turn that into a probability.
 """
 
 from __future__ import annotations
@@ -282,6 +284,7 @@ _WORDS = {  # what a person reads of a feature that speaks for a change
     "names_swapped": "another name",
 }
 _MOST_EVIDENCE = 3
+_LEAST = 1e-6  # of a model's number: nothing is certain
 
 #: A node is a feature's number, a threshold and the two nodes below; a leaf is a number.
 Node = float | list[Any]
@@ -316,6 +319,29 @@ class Scorer:
         evidence = [words for name, words in _WORDS.items() if named[name]]
         probability = 1 / (1 + math.exp(-total))
         return Score(round(probability, 4), tuple(evidence[:_MOST_EVIDENCE]))
+
+
+class ModelWeights(NamedTuple):
+    """What the number of a model that reads both texts says; fitted by `outdates_order.py`."""
+
+    base: float
+    model: float  #: its log odds
+    days: float  #: between the two
+
+    def __call__(self, value: float, newer: Memory, older: Memory) -> float:
+        """How probable it is that the newer memory outdates the older."""
+        value = min(max(value, _LEAST), 1 - _LEAST)
+        days = (newer.created_at - older.created_at).total_seconds() / _DAY
+        odds = self.base + self.model * math.log(value / (1 - value))
+        odds += self.days * math.log1p(max(0.0, days))
+        return round(1 / (1 + math.exp(-odds)), 4)
+
+
+@cache
+def model_weights() -> ModelWeights:
+    """The weights of this release."""
+    weights = files("bearinmind.outdates").joinpath("model_weights.json")
+    return ModelWeights(**json.loads(weights.read_text(encoding="utf-8")))
 
 
 def _leaf(node: Node, values: Sequence[float]) -> float:
