@@ -43,7 +43,7 @@ from bearinmind_bench.product import settings_for
 
 DATA = Path(__file__).parent / "data"
 PACKAGE = Path(__file__).parents[1] / "src" / "bearinmind"
-COST = 2.0  # of a wrong swap, in right ones: most questions have nothing to do with change
+COST = 1.0  # of a wrong swap, in right ones: most questions have nothing to do with change
 STRENGTH = 0.1  # of the data against weights near nothing
 NEIGHBOUR_COUNTS = 0.1  # of a labelled pair: then hardly a near-miss reaches `MARK` (docs/adr/0056)
 BATCH = 256  # pairs that are read at once

@@ -29,8 +29,8 @@ _STANDS_OUT = 1.0  # deviations above the mean cosine of the store: in a small o
 _AT_ONCE = 6  # that it is compared with while somebody waits
 _TERMS = 6  # the rarest terms of a text, by which it is searched
 _LONGEST = 40  # terms of a text that are looked up for that
-_MOST_READ = 6  # of the nearest by meaning ...
-_MOST_READ_BY_WORDS = 3  # ... and of the others, that a model reads together with a memory
+_MOST_READ = 4  # of the nearest by meaning ...
+_MOST_READ_BY_WORDS = 2  # ... and of the others, that a model reads together with a memory
 _MOST_LINKS = 6  # that are kept of one memory
 MOST_OFFERED = 3
 
