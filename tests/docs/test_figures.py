@@ -36,7 +36,6 @@ _FIGURE = re.compile(r"\.\d{3}")
 UNNAMED = {
     "graph.json": 3,
     "postgres_lexical.json": 1,
-    "postgres_vectors.json": 1,
     "speed.json": 9,
 }
 
