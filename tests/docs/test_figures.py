@@ -35,7 +35,6 @@ _FIGURE = re.compile(r"\.\d{3}")
 #: How many figures are of code that nobody can name any more; they may only become fewer.
 UNNAMED = {
     "graph.json": 3,
-    "speed.json": 9,
 }
 
 
