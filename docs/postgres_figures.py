@@ -149,10 +149,7 @@ def vectors(size: int) -> None:
     head = f"{size:,} memories: recall of 50 / of 200, server ms"
     _print(
         [head, *FILTERS.values()],
-        (
-            _bold([way, *(_found(measured[name][way]) for name in FILTERS)], way)
-            for way in SEARCHES
-        ),
+        (_bold([way, *(_found(measured[name][way]) for name in FILTERS)], way) for way in SEARCHES),
     )
 
 
