@@ -98,11 +98,9 @@ def quality() -> None:
             )
         ]
         rows.append([name, *cells])
-    _print(
-        ["set", *("by words: SQLite", "Postgres", "change", "as shipped: SQLite", "Postgres")]
-        + ["change"],
-        rows,
-    )
+    stores = ("SQLite", "Postgres", "change")
+    head = [f"{way}: {store}" for way in ("by words", "as shipped") for store in stores]
+    _print(["set", *head], rows)
     _print_revision("quality", measured)
 
 
@@ -159,7 +157,4 @@ def vectors_revision() -> None:
 
 
 def _found(row: Measured) -> str:
-    first, all_ = (
-        "1.0" if row[name] >= 0.9995 else _share(row[name]) for name in ("recall@50", "recall@200")
-    )
-    return f"{first} / {all_}, {row['server_ms']:.0f}"
+    return f"{_share(row['recall@50'])} / {_share(row['recall@200'])}, {row['server_ms']:.0f}"
