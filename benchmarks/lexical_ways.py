@@ -61,7 +61,7 @@ def _statements() -> dict[str, str]:
 
 
 # So that a pool knows them, in both forms in which it sends statements.
-queries._STATEMENTS.update(_statements())
+queries._STATEMENTS = {**queries._STATEMENTS, **_statements()}
 SQL.update({name: psycopg_form(statement) for name, statement in _statements().items()})
 
 
