@@ -162,7 +162,7 @@ bench-postgres-quality: $(READY) ## The same recall on SQLite and on Postgres: w
 	$(BIN)/python benchmarks/postgres/quality.py --split test --data benchmarks/data/agent-store $(addprefix --data ,$(SETS)) $(KEEP)
 
 bench-postgres-lexical: $(READY) ## Ways to rank by words in Postgres, beside SQLite's (ADR 0023)
-	$(BIN)/python benchmarks/postgres_lexical.py --data "$(DATA)"
+	$(BIN)/python benchmarks/postgres_lexical.py --data benchmarks/data/agent-store $(addprefix --data ,$(SETS)) $(KEEP)
 
 bench-postgres-vectors: $(READY) ## Exact search and HNSW: recall and speed at 10,000 and 100,000, with filters (ADR 0024)
 	$(BIN)/python benchmarks/postgres_vectors.py $(addprefix --data ,$(SETS)) $(KEEP)

@@ -27,6 +27,7 @@ import arms
 import graph_results
 from bearinmind.app import Mind
 from bearinmind.errors import MissingExtra
+from bearinmind.work.status import EXTRACT
 from bearinmind_bench import runner
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import ONLY_USER, EvaluationSet
@@ -187,15 +188,17 @@ PARTS = {"worth": worth, "shapes": shapes, "extractors": extractors, "weights": 
 def _read(data: EvaluationSet, stored: StoredCorpus, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Have every memory read for the graph; what that took, and what the graph then holds.
 
+    Nothing else is done yet: memories are compared once they are embedded, as they are in use.
+
     Raises:
         MissingExtra: the extractor is not installed.
     """
     memory = _opened(stored, ONLY_USER, {**settings, "embedder": "none"})
     memory.work.extractor()  # says at once when it cannot be made
     began = perf_counter()
-    status = memory.work.wait()
+    memory.work.worker(EXTRACT).finish()
     seconds = perf_counter() - began
-    failed = [count for count in status.queue if count.jobs]
+    failed = [count for count in memory.work.status().of_kind(EXTRACT).queue if count.jobs]
     if failed:
         raise SystemExit(f"{failed[0].jobs} memories could not be read: {failed[0].last_error}")
     return {"seconds": seconds, "memories": len(stored.names), "holds": _holds(data, stored)}

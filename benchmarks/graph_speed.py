@@ -31,6 +31,7 @@ import marks
 from bearinmind import Mind
 from bearinmind.text.ids import new_id
 from bearinmind.trace import Answer
+from bearinmind.work.status import EMBED, EXTRACT
 from hybrid import made_up_vectors
 from varied import VariedSet, memories
 
@@ -78,10 +79,10 @@ def build(folder: Path, texts: Sequence[str]) -> Figures:
     """Stores of every size with their graphs; the one of 10,000 beside embedding as many."""
     figures: Figures = {}
     for size in (SMALL, MIDDLE):
-        seconds = _work(_filled(folder, texts[:size]), embedder="none")
+        seconds = _work(_filled(folder, texts[:size]), EXTRACT)
         print(f"{size:9,} read for the graph in {seconds:.1f} s")
     sample = _filled(folder, texts[:EMBEDDED])
-    embedding = _work(sample, extractor="none") / EMBEDDED * MIDDLE
+    embedding = _work(sample, EMBED) / EMBEDDED * MIDDLE
     print(f"{MIDDLE:9,} embedded in {embedding:.0f} s, going by {EMBEDDED} of them")
     figures["graph-build-10000"] = seconds / embedding
     path = _filled(folder, texts[:LARGE])
@@ -110,16 +111,16 @@ def _filled(folder: Path, texts: Sequence[str]) -> Path:
     return path
 
 
-def _work(path: Path, **settings: str) -> float:
-    """Seconds until all work of a store is done."""
-    with Mind.open(path, worker="off", **settings) as bearinmind:
+def _work(path: Path, kind: str) -> float:
+    """Seconds until all work of a kind is done in a store."""
+    with Mind.open(path, worker="off") as bearinmind:
         began = perf_counter()
-        bearinmind.work.wait()
+        bearinmind.work.worker(kind).finish()
         return perf_counter() - began
 
 
 def _read_all(path: Path) -> int:
-    _work(path, embedder="none")
+    _work(path, EXTRACT)
     print(_megabytes())
     return 0
 
@@ -144,7 +145,7 @@ def add(folder: Path, texts: Sequence[str]) -> Figures:
                 began = perf_counter()
                 bearinmind.store(text)
                 middle = perf_counter()
-                bearinmind.work.run()
+                bearinmind.work.worker(EXTRACT).once()
                 stored[size].append(middle - began)
                 read[size].append(perf_counter() - middle)
     cost = {}

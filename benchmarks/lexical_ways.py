@@ -11,8 +11,8 @@ import psycopg
 from psycopg import sql
 
 from bearinmind.protocols import LexicalMatch
-from bearinmind.store import database as queries
-from bearinmind.store.database import Parameters
+from bearinmind.store.database import Parameters, read_sql
+from bearinmind.store.postgres import queries
 from bearinmind.store.postgres.lexicon import Lexicon, mark
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.queries import SQL, psycopg_form
@@ -55,12 +55,14 @@ def _statements() -> dict[str, str]:
     ours = Path(__file__).with_suffix(".sql").read_text("utf-8")
     names = [f"{way}_{which}" for way in OTHERS for which in ("any", "every")]
     wrapped = "".join(_WRAPPED.format(name=name) for name in names if f"fragment {name}" in ours)
-    shipped = [queries.read_sql("postgres", name) for name in ("queries.sql", "lexicon.sql")]
+    shipped = [read_sql("postgres", name) for name in ("queries.sql", "lexicon.sql")]
     found = statements_of(*shipped, f"{ours}{wrapped}")
-    return {name: psycopg_form(statement) for name, statement in found.items() if name not in SQL}
+    return {name: statement for name, statement in found.items() if name not in SQL}
 
 
-SQL.update(_statements())  # so that a pool knows them
+# So that a pool knows them, in both forms in which it sends statements.
+queries._STATEMENTS = {**queries._STATEMENTS, **_statements()}
+SQL.update({name: psycopg_form(statement) for name, statement in _statements().items()})
 
 
 class Way(Lexicon):

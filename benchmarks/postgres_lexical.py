@@ -102,6 +102,9 @@ def _headline(data: EvaluationSet, stored: corpus.StoredCorpus) -> float:
         runner.row_of(query, product.ask(query), data.top_grade)
         for query in data.of_split(tunable_split(data))
     ]
+    broken = [*product.faults, *(reason for row in asked for reason in row.degraded)]
+    if broken:  # figures of something else than what they are said to be of
+        raise SystemExit(f"{data.name}: {broken[0]}")
     return statistics.fmean(row.metrics[HEADLINE] for row in asked if HEADLINE in row.metrics)
 
 

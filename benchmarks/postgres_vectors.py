@@ -43,7 +43,7 @@ from vector_database import COMMON, RARE, SOME, SPACE
 from vector_sets import Vectors, VectorSet, enlarged, real
 
 SIZES = 10_000, 100_000
-QUERIES = 200
+QUERIES = 100
 POOL, LIMIT = 50, 200
 LEAST_RECALL = 0.99
 RESULTS = Path(__file__).parent / "results" / "postgres_vectors.json"

@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="write the figures down for the docs")
     options = parser.parse_args()
     figures: dict[str, dict[str, dict[str, float]]] = {}
+    kept = {"revision": revision(), "split": options.split, "nDCG@10": figures}
     good = True
     for folder in options.data:
         figures[folder.name] = {}
@@ -46,7 +47,6 @@ def main() -> int:
                 flush=True,
             )
     if options.keep:
-        kept = {"revision": revision(), "split": options.split, "nDCG@10": figures}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return int(not good)
 
