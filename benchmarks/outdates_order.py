@@ -6,8 +6,9 @@ The pair reader of `bearinmind-encoder` was trained on none of the sets that are
 its numbers of the development topics of `changes` are those of memories that it has not seen. From
 them follows how probable a change is. Then the development questions of `changes` and of
 `agent-store` without its links are recalled, and each two of the best candidates teach whether the
-lower one should have come first. Needs scikit-learn; run it after any change of the pair reader, of
-a leg, of the fusion or of the encoder.
+lower one should have come first. The weights of stores without an encoder, whose links words alone
+found, stay as they were fitted before (docs/adr/0047). Needs scikit-learn; run it after any change
+of the pair reader, of a leg, of the fusion or of the encoder.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from bearinmind_bench.product import settings_for
 
 DATA = Path(__file__).parent / "data"
 PACKAGE = Path(__file__).parents[1] / "src" / "bearinmind"
-COST = 1.0  # of a wrong swap, in right ones: most questions have nothing to do with change
+COST = 1.25  # of a wrong swap, in right ones: most questions have nothing to do with change
 STRENGTH = 0.1  # of the data against weights near nothing
 NEIGHBOUR_COUNTS = 0.1  # of a labelled pair: then hardly a near-miss reaches `MARK` (docs/adr/0056)
 BATCH = 256  # pairs that are read at once
@@ -153,7 +154,7 @@ def fit_order(chosen: list[Swap]) -> OrderWeights:
 
 def main() -> None:
     """Fit both, show how well each world is told by the others, and write the weights."""
-    _write(PACKAGE / "outdates" / "model_weights.json", fit_model()._asdict())
+    _write(PACKAGE / "outdates" / "model_weights.json", _rounded(fit_model()))
     every: list[Swap] = []
     with tempfile.TemporaryDirectory() as folder:
         for name in ("changes", "agent-store"):
@@ -168,13 +169,18 @@ def main() -> None:
         print(
             f"{world:14} {len(own):5} AUC {area:.3f}  swapped {len(right):4}, right {sum(right):4}"
         )
-    _write(PACKAGE / "recall" / "order_weights.json", fit_order(every)._asdict())
+    path = PACKAGE / "recall" / "order_weights.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    _write(path, {**kept, groups.READ: _rounded(fit_order(every))})
+
+
+def _rounded(weights: ModelWeights | OrderWeights) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in weights._asdict().items()}
 
 
 def _write(path: Path, weights: dict[str, Any]) -> None:
-    rounded = {name: round(value, 4) for name, value in weights.items()}
-    path.write_text(json.dumps(rounded) + "\n", encoding="utf-8")
-    print(f"{path.name}: {rounded}")
+    path.write_text(json.dumps(weights) + "\n", encoding="utf-8")
+    print(f"{path.name}: {weights}")
 
 
 if __name__ == "__main__":

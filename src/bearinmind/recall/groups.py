@@ -152,11 +152,15 @@ class OrderWeights(NamedTuple):
         return self.base + math.fsum(w * x for w, x in zip(self[1:], evidence, strict=True))
 
 
+READ, BY_WORDS = "read", "words"  #: whether a model or words alone found the links of a store
+
+
 @cache
-def order_weights() -> OrderWeights:
-    """The weights of this release."""
+def order_weights() -> Mapping[str, OrderWeights]:
+    """The weights of this release, by what found the links."""
     weights = files("bearinmind.recall").joinpath("order_weights.json")
-    return OrderWeights(**json.loads(weights.read_text(encoding="utf-8")))
+    every = json.loads(weights.read_text(encoding="utf-8"))
+    return {found_by: OrderWeights(**values) for found_by, values in every.items()}
 
 
 #: How probable it is that one of two memories outdates the other
@@ -204,6 +208,8 @@ def _to_be_swapped(
     """The pairs of the best candidates of which the lower is to precede the higher."""
     of_pair = {frozenset((x.source, x.target)): x for x in prevailing_of_pairs(links)}
     probabilities = {pair: judgement_of(link).probability for pair, link in of_pair.items()}
+    is_read = any("dense" in each.placings for each in judged[:ORDERED])  # else no model reads
+    weights = order_weights()[READ if is_read else BY_WORDS]
     for higher, lower in combinations(judged[:ORDERED], 2):
         one, other = memories[higher.id], memories[lower.id]
         link = of_pair.get(frozenset((one.id, other.id)))
@@ -216,7 +222,7 @@ def _to_be_swapped(
         if question.missed(other, one) > _MOST_LOST:
             continue
         evidence = order_evidence(judged, lower, higher, probabilities, days)
-        if order_weights().odds(evidence) > 0:
+        if weights.odds(evidence) > 0:
             yield lower.id, higher.id
 
 
