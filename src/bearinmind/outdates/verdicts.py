@@ -16,7 +16,7 @@ from bearinmind.types import (
     Trust,
 )
 
-MARK = 0.85  #: from this probability on a memory is marked outdated, and grouped
+MARK = 0.9  #: from this probability on a memory is marked outdated, and grouped
 OFFER = 0.25  #: from this one on it is asked which of the two holds
 KEEP = 0.1  #: from this one on a link is kept; below `OFFER` it only helps to order answers
 
