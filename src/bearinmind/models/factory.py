@@ -1,4 +1,4 @@
-"""Makes the embedder and the reranker that the settings name. Others are not imported."""
+"""Makes the embedder, the reranker and the pair reader; what nothing names is not imported."""
 
 from __future__ import annotations
 
