@@ -130,7 +130,7 @@ WALRUS_MOVES: list[Row] = [
     {
         "id": "new",
         "content": "the walrus lives in bay four",
-        "created_at": "2025-02-01",
+        "created_at": "2025-05-01",
         "supersedes": ["old"],
     },
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -61,7 +61,9 @@ class Finder:
         candidates = [each for id_, each in near.items() if id_ not in settled]
         scored = [
             (newer, older, score)
-            for newer, older, score in self._scored(memory, candidates, cosines)
+            for newer, older, score in self._scored(
+                memory, candidates, cosines, _ends(known.values())
+            )
             if score.probability >= KEEP
         ]
         scored.sort(key=lambda each: -each[2].probability)
@@ -91,21 +93,30 @@ class Finder:
         return tuple(sorted(offers, key=lambda each: -each.probability)[:MOST_OFFERED])
 
     def _scored(
-        self, memory: Memory, candidates: Sequence[Memory], cosines: Mapping[MemoryId, float]
+        self,
+        memory: Memory,
+        candidates: Sequence[Memory],
+        cosines: Mapping[MemoryId, float],
+        linked: Collection[MemoryId],
     ) -> Iterable[tuple[Memory, Memory, Score]]:
-        """The pairs of a memory with their scores; a model reads the nearest of them."""
+        """The pairs of a memory with their scores; a model reads the nearest, and those linked."""
+        scored = [*_scored(memory, candidates, cosines)]
         if self.read_pairs is None:
-            return _scored(memory, candidates, cosines)
-        near = sorted(
-            (x for x in candidates if x.id in cosines), key=lambda x: (-cosines[x.id], x.id)
-        )
-        others = [x for x in candidates if x.id not in cosines]
-        chosen = [*near[:_MOST_READ], *others[:_MOST_READ_BY_WORDS]]
-        scored = [*_scored(memory, chosen, cosines)]
-        values = self.read_pairs([(older.content, newer.content) for newer, older, _ in scored])
+            return scored
+
+        def other(pair: tuple[Memory, Memory, Score]) -> MemoryId:
+            return next(x.id for x in pair[:2] if x.id != memory.id)
+
+        near = [x for x in scored if other(x) in cosines]
+        near.sort(key=lambda x: (-cosines[other(x)], other(x)))
+        by_words = [x for x in scored if other(x) not in cosines]
+        by_words.sort(key=lambda x: (-x[2].probability, other(x)))
+        first = {other(x) for x in (*near[:_MOST_READ], *by_words[:_MOST_READ_BY_WORDS])}
+        chosen = [x for x in scored if other(x) in first or other(x) in linked]
+        values = self.read_pairs([(older.content, newer.content) for newer, older, _ in chosen])
         return [
             (newer, older, replace(score, probability=model_weights()(value, newer, older)))
-            for (newer, older, score), value in zip(scored, values, strict=True)
+            for (newer, older, score), value in zip(chosen, values, strict=True)
         ]
 
     def _nearest(self, filter: Filter, memory: Memory) -> dict[MemoryId, float]:
