@@ -64,15 +64,3 @@ def test_the_order_of_the_two_texts_matters() -> None:
     forward, backward = read([(used, ended), (ended, used)])
     assert forward > 0.9
     assert forward > backward
-
-
-def test_a_link_does_not_end_because_others_are_nearer(mind: Mind, clock: FixedClock) -> None:
-    """A model reads the few nearest memories, and beside them those that are linked already."""
-    before = outdated(mind, clock, KEYS, KEYS_NOW)
-    for place in ("shed", "attic", "cellar", "garage", "chapel", "barn", "mill"):
-        mind.store(f"Ask Hanna for the keys of the {place}.")
-    old = next(x for x in mind.list() if x.content == KEYS)
-    mind.update(old.id, content=f"{KEYS} ")
-    mind.work.wait()
-    links = [x.source for x in mind.links(old.id) if x.kind is LinkKind.OUTDATES]
-    assert before[0][0] in links
