@@ -311,15 +311,11 @@ class Material:
         near: dict[int, list[int]] = {}
         for world, ids in worlds.items():
             places = [place for place, each in enumerate(own) if each[0] == world]
-            rows = self._nearest([self.general_place(place) for place in places], ids, 16)
+            rows = self._nearest([self.general + place for place in places], ids, 16)
             near |= zip(places, rows, strict=True)
         for place, (_, answers, others, counts) in enumerate(own):
             wrong = [x for x in near[place] if x not in answers and x not in others]
             self.questions.append(Question(answers, others, counts, wrong[:12]))
-
-    def general_place(self, place: int) -> int:
-        """The number of a question of the training pairs among all."""
-        return len(self.questions) + place
 
     def _neighbours(self, worlds: list[set[int]]) -> list[tuple[int, int]]:
         """Memories of one world that are near each other and that no pair connects."""

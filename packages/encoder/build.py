@@ -88,7 +88,7 @@ def build_model(key: str, downloads: Path, folder: Path) -> None:
 def build_pair_reader(downloads: Path, folder: Path) -> None:
     """Make the model that reads two memories and tells whether the newer outdates the older.
 
-    Its layers were trained here (benchmarks/outdates_model.py) from those of a published encoder,
+    Its layers were trained here (benchmarks/outdates_model) from those of a published encoder,
     with whose words they go.
 
     Raises:

@@ -61,7 +61,7 @@ class Finder:
         candidates = [each for id_, each in near.items() if id_ not in settled]
         scored = [
             (newer, older, score)
-            for newer, older, score in self._scored(
+            for newer, older, score in self._read(
                 memory, candidates, cosines, _ends(known.values())
             )
             if score.probability >= KEEP
@@ -92,7 +92,7 @@ class Finder:
         ]
         return tuple(sorted(offers, key=lambda each: -each.probability)[:MOST_OFFERED])
 
-    def _scored(
+    def _read(
         self,
         memory: Memory,
         candidates: Sequence[Memory],
