@@ -24,6 +24,11 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 # Modules stay compiled from one process to the next: the tests start thousands.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Node knows the system's certificates, to which an organisation may have added its own, only if it is told.
+ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
+export NODE_EXTRA_CA_CERTS ?= /etc/ssl/certs/ca-certificates.crt
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: $(shell grep -oE '^[a-z-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d :)
 

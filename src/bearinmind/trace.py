@@ -201,6 +201,15 @@ class RerankReport:
     error: str | None = None  #: set when it failed and the order stayed as it was
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsRead:
+    """Pairs of memories that a model read together with the question, to tell which is current."""
+
+    pairs: int
+    milliseconds: float
+    error: str | None = None  #: set when it failed and only what is marked was put in order
+
+
 class Judged(NamedTuple):
     """A candidate after adjustment."""
 
@@ -257,6 +266,7 @@ class Trace:
     dropped: Sequence[Dropped]
     milliseconds: Mapping[str, float]  #: by stage
     rerank: RerankReport | None = None  #: None when no reranker is set
+    read: PairsRead | None = None  #: None when nothing was to be told apart
     #: By memory: how the concept graph led to it.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
     time: QuestionTime = QuestionTime()  #: what the question says about time
@@ -281,6 +291,8 @@ class Trace:
         failed = [f"{leg.leg} leg failed: {leg.error}" for leg in self.legs if leg.error]
         if self.rerank and self.rerank.error:
             failed.append(f"rerank failed: {self.rerank.error}")
+        if self.read and self.read.error:
+            failed.append(f"reading what is current failed: {self.read.error}")
         return tuple(failed)
 
     @property

@@ -17,6 +17,7 @@ from bearinmind.recall.groups import (
     arrange,
     order_evidence,
     that_matter,
+    to_be_read,
 )
 from bearinmind.trace import Asks, Judged
 from bearinmind.types import (
@@ -210,9 +211,63 @@ def test_a_further_state_of_the_same_thing_does_not_speak_against_an_order() -> 
     states = {**probabilities, frozenset({third.id, lower.id}): 0.5}
     judged = [first, lower, third]
     alone, with_states = (
-        OrderWeights(base=0, probability=0, score=0, other=-1, cosine=0, days=0, states=0).odds(
+        OrderWeights(base=0, probability=0, score=0, other=-1, days=0, states=0).odds(
             order_evidence(judged, lower, first, each, days=9)
         )
         for each in (probabilities, states)
     )
     assert alone < with_states
+
+
+def scored(order: str) -> list[Judged]:
+    """Candidates in this order."""
+    return [Judged(MemoryId(x), 1 - place / 10, 1.0, {}, {}) for place, x in enumerate(order)]
+
+
+def unsure(*pairs: str) -> list[Link]:
+    return [link(pair, probability=0.4) for pair in pairs]
+
+
+def test_a_pair_that_may_be_two_states_is_read_with_the_question() -> None:
+    judged, links = scored("ab"), unsure("ba")
+    [(older, newer)] = to_be_read(judged, links, ALL, Question(Asks.NONE, {}))
+    assert (older.id, newer.id) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("order", "links", "asks"),
+    [
+        ("ba", unsure("ba"), Asks.NONE),  # it stands where its time says
+        ("ab", unsure("ba"), Asks.THEN),  # the past is asked for
+        ("ab", [link("ba", probability=0.95)], Asks.NONE),  # it is marked
+        ("ab", [link("ba", probability=0.0)], Asks.NONE),  # somebody said that both hold
+        ("ab", [], Asks.NONE),
+    ],
+)
+def test_nothing_is_read_where_there_is_nothing_to_tell(
+    order: str, links: list[Link], asks: Asks
+) -> None:
+    assert to_be_read(scored(order), links, ALL, Question(asks, {})) == []
+
+
+@pytest.mark.parametrize(("preference", "expected"), [(0.9, "ba"), (0.1, "ab")])
+def test_the_reader_says_which_of_two_comes_first(preference: float, expected: str) -> None:
+    preferences = {frozenset({MemoryId("a"), MemoryId("b")}): preference}
+    arranged = arrange(
+        scored("ab"), unsure("ba"), ALL, Question(Asks.NONE, {}), Group.STATES, preferences
+    )
+    assert "".join(each.id for each in arranged.judged) == expected
+
+
+def test_a_state_in_the_middle_is_not_lifted_above_the_present_one() -> None:
+    preferences = {frozenset(map(MemoryId, pair)): 0.9 for pair in ("ab", "ac", "bc")}
+    for order in map("".join, permutations("abc")):
+        arranged = arrange(
+            scored(order),
+            unsure("ba", "ca", "cb"),
+            ALL,
+            Question(Asks.NONE, {}),
+            Group.STATES,
+            preferences,
+        )
+        assert "".join(each.id for each in arranged.judged) == "cba"

@@ -1,4 +1,6 @@
-"""Query vectors from a worker that has the model loaded, over a socket beside the store.
+"""What models say, from a worker that has them loaded, over a socket beside the store.
+
+Vectors of queries, and numbers of pairs of texts that a model reads together.
 
 A request is one line of JSON, and so is the answer. Standard library and numpy only, and hard
 limits: a command that recalls must never be slower for having asked.
@@ -22,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bearinmind.errors import EmbedderFailure
+from bearinmind.errors import EmbedderFailure, MindError
 from bearinmind.models import forks
 from bearinmind.types import Space
 
@@ -37,6 +39,7 @@ _PATIENCE = 2.0  # seconds that a client has for its request
 _BACKLOG = 64  # connections that may wait to be answered
 
 Answer = Callable[[bytes], dict[str, Any]]
+ReadPairs = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 
 
 def places(store: Path, otherwise: Path) -> tuple[Path, ...]:
@@ -124,6 +127,19 @@ class SocketEmbedder:
         return vector if good else None
 
 
+def read_pairs(
+    places: Sequence[Path], own: ReadPairs, pairs: Sequence[tuple[str, str]]
+) -> Sequence[float]:
+    """A number for each pair of texts, from the worker or from the own model."""
+    for place in places:
+        answer = ask(place, {"version": VERSION, "pairs": [*map(list, pairs)]})
+        numbers = answer.get("numbers") if answer else None
+        known = numbers if isinstance(numbers, list) else []
+        if len(known) == len(pairs) and all(isinstance(x, float) and 0 <= x <= 1 for x in known):
+            return known
+    return own(pairs)
+
+
 def ask(place: Path, request: dict[str, Any], limit: float = LIMIT) -> dict[str, Any] | None:
     """The answer of the process behind a socket; None when there is none in time."""
     if sys.platform == "win32" or not _is_private(place):
@@ -171,29 +187,37 @@ class EncoderService:
     """Answers the requests of the socket.
 
     `embedder_of` gives the loaded embedder of a space by its key, or None: a client loads the model
-    itself rather than wait for it.
+    itself rather than wait for it. `pair_reader` gives what reads pairs of texts, if anything does.
     """
 
     def __init__(
-        self, embedder_of: Callable[[str], Embedder | None], wake: Callable[[], None]
+        self,
+        embedder_of: Callable[[str], Embedder | None],
+        wake: Callable[[], None],
+        pair_reader: Callable[[], ReadPairs | None] = lambda: None,
     ) -> None:
         self._embedder_of = embedder_of
         self._wake = wake
+        self._pair_reader = pair_reader
 
     def __call__(self, line: bytes) -> dict[str, Any]:
         """The answer to a line."""
         try:
             request = json.loads(line)
-            version, space = request["version"], request.get("space")
-        except (ValueError, KeyError, TypeError, AttributeError):
+            version = request["version"]
+        except (ValueError, KeyError, TypeError):
             return {"error": "not a question"}
         if version != VERSION:
             return {"error": f"this speaks version {VERSION}"}
         if request.get("wake"):
             self._wake()
             return {}
-        text = request.get("text")
-        embedder = self._embedder_of(str(space))
+        if "pairs" in request:
+            return self._read(request["pairs"])
+        return self._embedded(str(request.get("space")), request.get("text"))
+
+    def _embedded(self, space: str, text: object) -> dict[str, Any]:
+        embedder = self._embedder_of(space)
         if embedder is None or not isinstance(text, str):
             return {"error": "not the space that is lent here, or not loaded yet"}
         try:
@@ -201,6 +225,17 @@ class EncoderService:
         except EmbedderFailure as exc:
             return {"error": exc.message}
         return {"vector": base64.b64encode(vector.astype("<f4").tobytes()).decode()}
+
+    def _read(self, pairs: object) -> dict[str, Any]:
+        reads = self._pair_reader()
+        if reads is None or not isinstance(pairs, list):
+            return {"error": "no pairs are read here"}
+        try:
+            return {"numbers": [*reads([(str(one), str(other)) for one, other in pairs])]}
+        except (TypeError, ValueError):
+            return {"error": "not pairs of texts"}
+        except MindError as exc:
+            return {"error": exc.message}
 
 
 @contextmanager

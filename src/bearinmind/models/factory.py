@@ -233,13 +233,12 @@ def _memo(spelling: str, options: EmbedderOptions) -> Memo:
 
 
 def pair_reader(
-    embedder: Embedder | None,
+    space: Space | None, seconds: float = _PAIR_SECONDS
 ) -> Callable[[Sequence[tuple[str, str]]], list[float]] | None:
     """The model that reads an older and a newer memory; None where memories are not read either.
 
-    An embedder that counts words stands for a store without models.
+    Vectors that count words stand for a store without models.
     """
-    space = embedder.space if embedder else None
     if space is None or not (":" in space.model or _GRAPH_REVISION.search(space.revision)):
         return None
     try:
@@ -250,7 +249,7 @@ def pair_reader(
         return None
     from bearinmind.models.cross_encoder import CrossEncoder  # noqa: PLC0415
 
-    return partial(CrossEncoder(folder).of_pairs, seconds=_PAIR_SECONDS)
+    return partial(CrossEncoder(folder).of_pairs, seconds=seconds)
 
 
 class OwnedReranker(Reranker, Protocol):

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.outdates.scorer import NO_COSINE, Score, model_weights, scorer
-from bearinmind.outdates.verdicts import KEEP, OFFER, because, begins, judgement_of, may_outdate
+from bearinmind.outdates.verdicts import (
+    KEEP,
+    OFFER,
+    ReadPairs,
+    because,
+    begins,
+    judgement_of,
+    may_outdate,
+)
 from bearinmind.protocols import Store
 from bearinmind.text import analysis
 from bearinmind.types import (
@@ -33,9 +41,6 @@ _MOST_READ = 4  # of the nearest by meaning ...
 _MOST_READ_BY_WORDS = 2  # ... and of the others, that a model reads together with a memory
 _MOST_LINKS = 6  # that are kept of one memory
 MOST_OFFERED = 3
-
-#: From pairs of texts, the older first: a number from 0 to 1 for each, higher for a change.
-ReadPairs = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from bearinmind.types import (
@@ -20,11 +20,22 @@ MARK = 0.9  #: from this probability on a memory is marked outdated, and grouped
 OFFER = 0.25  #: from this one on it is asked which of the two holds
 KEEP = 0.1  #: from this one on a link is kept; below `OFFER` it only helps to order answers
 
+#: From pairs of texts, the older first: a number from 0 to 1 for each, higher for a change.
+ReadPairs = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+
+_MOST_ASKED = 240  # characters of a question: the model was trained with short ones
+_SEPARATOR = "[SEP]"  # between two texts, in the words of the model
+
 CLAIM = "it is trusted more: a person decides whether it is replaced"  #: why it is offered
 
 _DECIDERS = [*Decider]
 _TRUST = [Trust.EXTERNAL, Trust.AGENT, Trust.USER]
 _BY_A_PERSON = Judgement(probability=1.0, by=Decider.PERSON)
+
+
+def with_question(text: str, older: str, newer: str) -> tuple[str, str]:
+    """A pair for `ReadPairs`: whether the newer memory answers a question better than the older."""
+    return f"{text[:_MOST_ASKED]} {_SEPARATOR} {older}", newer
 
 
 def judgement_of(link: Link) -> Judgement:

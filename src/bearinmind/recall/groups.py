@@ -1,22 +1,19 @@
 """States of one thing: the current one first, the earlier ones under it. Pure.
 
 Links say how probable it is that one memory outdates another; the query says whether that matters
-here: both must answer it, and a question about the past gets the past first. Two memories that
-stand out as answers are put in the order of their times even if no link connects them.
+here: both must answer it, and a question about the past gets the past first. Of two memories that
+may be states of one thing a model that reads them with the question says which comes first; where
+there is none, their scores and words do.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from itertools import combinations
 from typing import NamedTuple
 
 from bearinmind.outdates.verdicts import (
-    KEEP,
     MARK,
     OFFER,
     begins,
@@ -42,6 +39,8 @@ from bearinmind.types import (
 DEPTH = 20  #: the best candidates whose states are looked at
 _FIRST = 3  # a memory that does not stand among these answers something else ...
 ORDERED = 4  #: ... and only these are put in order
+_PREFERRED = 0.5  # from this probability on the newer one comes first
+_LEAST_PROBABLE = 0.1  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # what somebody has decided counts as this probability
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
 _LEAST_OTHER = 0.5  # of a score: in a small store no third candidate comes near
@@ -86,7 +85,7 @@ class Arranged(NamedTuple):
     judged: list[Judged]
     earlier: Mapping[MemoryId, tuple[EarlierState, ...]] = NO_EARLIER  #: by what outdates them
     outdated: Mapping[MemoryId, Outdated] = {}  #: those that stand by themselves
-    swapped: Sequence[tuple[MemoryId, MemoryId]] = ()  #: what was put before what
+    before: Sequence[tuple[MemoryId, MemoryId]] = ()  #: which state comes before which
 
 
 def that_matter(links: Sequence[Link], judged: Iterable[Judged]) -> list[Link]:
@@ -111,39 +110,100 @@ def arrange(
     memories: Mapping[MemoryId, Memory],
     question: Question,
     group: Group,
+    preferences: Preferences | None = None,
 ) -> Arranged:
-    """Put the states of one thing in the order that the query asks for."""
+    """Put the states of one thing in the order that the query asks for.
+
+    `preferences` are those of the pairs of `to_be_read`; None where words alone found the links.
+    """
     links = [x for x in links if x.source in memories and x.target in memories]
     past = question.asks is Asks.THEN
-    # Who reranks has seen both texts; its order is not that of the scores.
-    is_reranked = any(each.reranked is not None for each in judged)
-    pairs = [] if is_reranked else [*_to_be_swapped(judged, links, memories, question, past=past)]
+    if any(each.reranked is not None for each in judged):
+        pairs = []  # who reranks has seen both texts; its order is not that of the scores
+    elif preferences is None:
+        pairs = [*_word_orders(judged, links, memories, question, past=past)]
+    else:
+        pairs = [*_read_orders(judged, links, memories, preferences, past=past)]
     ordered = _ordered(judged, pairs, EARLIER if past else CURRENT) if pairs else judged
     if not links:
-        return Arranged(ordered, swapped=pairs)
+        return Arranged(ordered, before=pairs)
     together = _Together(judged, memories, question)
     marked = outdated(links, memories, MARK)
     if past or group is Group.OFF:
-        return Arranged(ordered, outdated=marked, swapped=pairs)
+        return Arranged(ordered, outdated=marked, before=pairs)
     grouped = {
         id_: link
         for id_, link in prevailing(links, memories, MARK).items()
         if is_decided(link) or together.answer(link)
     }
-    return _grouped(ordered, marked, grouped, memories)._replace(swapped=pairs)
+    return _grouped(ordered, marked, grouped, memories)._replace(before=pairs)
+
+
+#: How probable it is that the newer of two memories answers the question better
+Preferences = Mapping[frozenset[MemoryId], float]
+
+
+def to_be_read(
+    judged: Sequence[Judged],
+    links: Iterable[Link],
+    memories: Mapping[MemoryId, Memory],
+    question: Question,
+) -> list[tuple[Memory, Memory]]:
+    """The pairs, the older first, of which only a look at the question tells what comes first.
+
+    They may be two states of one thing, and one of them does not stand where its time says.
+    """
+    if question.asks is Asks.THEN:
+        return []
+    place = {each.id: number for number, each in enumerate(judged[:ORDERED])}
+    unsure = [
+        (memories[link.target], memories[link.source])
+        for link in _among_the_best(judged, links, memories)
+        if judgement_of(link).probability < MARK
+    ]
+    is_behind = any(place[newer.id] > place[older.id] for older, newer in unsure)
+    return unsure if is_behind else []
+
+
+def _among_the_best(
+    judged: Sequence[Judged], links: Iterable[Link], memories: Mapping[MemoryId, Memory]
+) -> Iterator[Link]:
+    """The links that may put two of the best candidates in order, one for each pair."""
+    best = {each.id for each in judged[:ORDERED] if each.score > 0}
+    for link in prevailing_of_pairs(links):
+        if {link.source, link.target} <= best and _current(link, memories):
+            yield link
+
+
+def _read_orders(
+    judged: Sequence[Judged],
+    links: Iterable[Link],
+    memories: Mapping[MemoryId, Memory],
+    preferences: Preferences,
+    *,
+    past: bool,
+) -> Iterator[tuple[MemoryId, MemoryId]]:
+    """Which of the best candidates precede which, where a model reads: linked pairs alone.
+
+    A pair that is already in order is named as well, so that no other pair undoes it.
+    """
+    for link in _among_the_best(judged, links, memories):
+        if judgement_of(link).probability >= MARK:
+            yield (link.target, link.source) if past else (link.source, link.target)
+        elif preferences.get(frozenset((link.source, link.target)), 0.0) > _PREFERRED:
+            yield link.source, link.target
+
+
+# ---- where words alone found the links -----------------------------------------------------------
 
 
 class OrderWeights(NamedTuple):
-    """What speaks for putting a memory before another that has the higher score.
-
-    `benchmarks/outdates_order.py` fits the weights on questions of which the answer is known.
-    """
+    """What speaks for putting a memory before another that has the higher score (docs/adr/0047)."""
 
     base: float
     probability: float  #: that the one outdates the other, as log odds
     score: float  #: of the lower in that of the higher
     other: float  #: score of the best candidate that is no state of either in that of the lower
-    cosine: float  #: with the query: how much nearer the lower is
     days: float  #: between the two
     states: float  #: how many other candidates seem to be states of one of the two
 
@@ -152,26 +212,42 @@ class OrderWeights(NamedTuple):
         return self.base + math.fsum(w * x for w, x in zip(self[1:], evidence, strict=True))
 
 
-READ, BY_WORDS = "read", "words"  #: whether a model or words alone found the links of a store
+ORDER_BY_WORDS = OrderWeights(
+    base=-0.2941, probability=0.6031, score=1.8048, other=-1.7436, days=0.2606, states=-0.5832
+)
 
 
-@cache
-def order_weights() -> Mapping[str, OrderWeights]:
-    """The weights of this release, by what found the links."""
-    weights = files("bearinmind.recall").joinpath("order_weights.json")
-    every = json.loads(weights.read_text(encoding="utf-8"))
-    return {found_by: OrderWeights(**values) for found_by, values in every.items()}
-
-
-#: How probable it is that one of two memories outdates the other
-Probabilities = Mapping[frozenset[MemoryId], float]
+def _word_orders(
+    judged: Sequence[Judged],
+    links: Iterable[Link],
+    memories: Mapping[MemoryId, Memory],
+    question: Question,
+    *,
+    past: bool,
+) -> Iterator[tuple[MemoryId, MemoryId]]:
+    """The pairs of the best candidates of which the lower is to precede the higher."""
+    of_pair = {frozenset((x.source, x.target)): x for x in prevailing_of_pairs(links)}
+    probabilities = {pair: judgement_of(link).probability for pair, link in of_pair.items()}
+    for higher, lower in combinations(judged[:ORDERED], 2):
+        one, other = memories[higher.id], memories[lower.id]
+        link = of_pair.get(frozenset((one.id, other.id)))
+        current = _current(link, memories) if link else _newer(one, other)
+        if lower.score <= 0 or current is None or (current == lower.id) is past:
+            continue
+        days = abs((one.created_at - other.created_at).total_seconds()) / _DAY
+        if link is None and days < LEAST_DAYS:
+            continue
+        if question.missed(other, one) > _MOST_LOST:
+            continue
+        if ORDER_BY_WORDS.odds(order_evidence(judged, lower, higher, probabilities, days)) > 0:
+            yield lower.id, higher.id
 
 
 def order_evidence(
     judged: Sequence[Judged],
     lower: Judged,
     higher: Judged,
-    probabilities: Probabilities,
+    probabilities: Mapping[frozenset[MemoryId], float],
     days: float,
 ) -> tuple[float, ...]:
     """What the weights of the order are multiplied with."""
@@ -183,58 +259,29 @@ def order_evidence(
         and any(probabilities.get(frozenset((each.id, end)), 0.0) >= OFFER for end in pair)
     }
     other = next((x.score for x in judged if x.id not in pair | states), 0.0)
-    probable = min(max(probabilities.get(pair, 0.0), KEEP), _CERTAIN)
-    nearer = 0.0
-    if "dense" in lower.placings and "dense" in higher.placings:
-        nearer = lower.placings["dense"].score - higher.placings["dense"].score
+    probable = min(max(probabilities.get(pair, 0.0), _LEAST_PROBABLE), _CERTAIN)
     return (
         math.log(probable / (1 - probable)),
         math.log(max(lower.score / higher.score, _LOWEST_RATIO)),
         math.log(max(other / lower.score, _LEAST_OTHER)),
-        nearer,
         math.log1p(days),
         float(len(states)),
     )
 
 
-def _to_be_swapped(
-    judged: Sequence[Judged],
-    links: Iterable[Link],
-    memories: Mapping[MemoryId, Memory],
-    question: Question,
-    *,
-    past: bool,
-) -> Iterator[tuple[MemoryId, MemoryId]]:
-    """The pairs of the best candidates of which the lower is to precede the higher."""
-    of_pair = {frozenset((x.source, x.target)): x for x in prevailing_of_pairs(links)}
-    probabilities = {pair: judgement_of(link).probability for pair, link in of_pair.items()}
-    is_read = any("dense" in each.placings for each in judged[:ORDERED])  # else no model reads
-    weights = order_weights()[READ if is_read else BY_WORDS]
-    for higher, lower in combinations(judged[:ORDERED], 2):
-        one, other = memories[higher.id], memories[lower.id]
-        link = of_pair.get(frozenset((one.id, other.id)))
-        current = _current(one, other, link, memories)
-        if lower.score <= 0 or current is None or (current == lower.id) is past:
-            continue
-        days = abs((one.created_at - other.created_at).total_seconds()) / _DAY
-        if link is None and days < LEAST_DAYS:
-            continue
-        if question.missed(other, one) > _MOST_LOST:
-            continue
-        evidence = order_evidence(judged, lower, higher, probabilities, days)
-        if weights.odds(evidence) > 0:
-            yield lower.id, higher.id
-
-
-def _current(
-    one: Memory, other: Memory, link: Link | None, memories: Mapping[MemoryId, Memory]
-) -> MemoryId | None:
+def _newer(one: Memory, other: Memory) -> MemoryId | None:
     """Which of two memories states the present if they state the same thing; None if neither."""
-    if link:
-        holds_beside = not judgement_of(link).probability
-        return None if holds_beside or not is_trusted(link, memories) else link.source
     older, newer = sorted((one, other), key=begins)
     return newer.id if may_outdate(newer, older) else None
+
+
+# ---- what both go by -----------------------------------------------------------------------------
+
+
+def _current(link: Link, memories: Mapping[MemoryId, Memory]) -> MemoryId | None:
+    """Which memory of a link states the present; None if both hold, or if that is only claimed."""
+    holds_beside = not judgement_of(link).probability
+    return None if holds_beside or not is_trusted(link, memories) else link.source
 
 
 class _Together:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.errors import MindError
+from bearinmind.outdates.verdicts import ReadPairs, with_question
 from bearinmind.protocols import Following, Fusion, Leg, Readable
 from bearinmind.recall import groups
 from bearinmind.recall.adjust import Adjustments
@@ -30,6 +31,7 @@ from bearinmind.trace import (
     Judged,
     LegReport,
     OnDemand,
+    PairsRead,
     QuestionTime,
     RerankReport,
     StepKind,
@@ -42,6 +44,7 @@ from bearinmind.types import (
     Hit,
     Link,
     LinkKind,
+    Memory,
     MemoryId,
     Query,
     Ranking,
@@ -107,6 +110,8 @@ class Recall:
     rerank: Rerank | None = None
     following: tuple[Following, ...] = ()  #: legs that go on from what the others found
     verdicts: VerdictModels = field(default_factory=models, repr=False)
+    #: The model that reads two memories with the question; None where words alone are compared.
+    pair_reader: Callable[[], ReadPairs | None] = field(default=lambda: None, repr=False)
 
     def __call__(self, query: Query) -> Answer:
         """The memories that matter, best first, with the trace of how they were found."""
@@ -127,6 +132,8 @@ class Recall:
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
+        if choice.read:
+            watch.carve("read", choice.read.milliseconds, out_of="choose")
         evidence = Evidence(self.verdicts, query.text, rankings, fused)
         probabilities = self._probabilities(choice, evidence)
         best = max(probabilities.values(), default=0.0)
@@ -161,6 +168,7 @@ class Recall:
                 ),
                 milliseconds=watch.stages,
                 rerank=choice.rerank,
+                read=choice.read,
                 paths=paths,
                 time=time,
                 floor=floor,
@@ -249,7 +257,8 @@ class Recall:
         seen = {**eligibility.servable(reader, links)}
         seen |= {x.id: eligibility.memories[x.id] for x in judged[: groups.ORDERED]}
         question = groups.Question.of(time.asks, newer.frequency, newer.among)
-        arranged = groups.arrange(judged, links, seen, question, query.group)
+        preferences, read = self._preferences(query, judged, links, seen, question)
+        arranged = groups.arrange(judged, links, seen, question, query.group, preferences)
         chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)
         below = [  # what would be shown under a memory is left out with it
             Dropped(state.memory.id, reason)
@@ -257,7 +266,37 @@ class Recall:
             for state in arranged.earlier.get(id_, ())
         ]
         every = [*eligibility.dropped, *dropped, *below]
-        return _Choice(arranged, chosen, every, len(fused), eligibility, report)
+        return _Choice(arranged, chosen, every, len(fused), eligibility, report, read)
+
+    def _preferences(
+        self,
+        query: Query,
+        judged: Sequence[Judged],
+        links: Sequence[Link],
+        memories: Mapping[MemoryId, Memory],
+        question: groups.Question,
+    ) -> tuple[groups.Preferences | None, PairsRead | None]:
+        """Which of two states the question asks for; None where no model reads them."""
+        read_pairs = self.pair_reader()
+        if read_pairs is None:
+            return None, None
+        pairs = groups.to_be_read(judged, links, memories, question)
+        if not pairs or self.rerank:
+            return {}, None
+        texts = [with_question(query.text, older.content, newer.content) for older, newer in pairs]
+        began, error = perf_counter(), None
+        numbers: Sequence[float] = ()
+        try:
+            numbers = read_pairs(texts)
+        except MindError as exc:
+            logger.warning("reading pairs failed", extra={"action": "read"})
+            error = f"{exc.code}: {exc.message}"
+        elapsed = (perf_counter() - began) * 1e3
+        preferred = {
+            frozenset((one.id, other.id)): number
+            for (one, other), number in zip(pairs, numbers, strict=False)
+        }
+        return preferred, PairsRead(pairs=len(pairs), milliseconds=elapsed, error=error)
 
     def _judge(self, query: Query, time: QuestionTime, eligibility: Eligibility) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
@@ -289,7 +328,7 @@ class Recall:
                 ]
             )
         places = {id_: place for place, id_ in enumerate(probabilities)}
-        pairs = [pair for pair in choice.arranged.swapped if places.keys() >= {*pair}]
+        pairs = [pair for pair in choice.arranged.before if places.keys() >= {*pair}]
         for first, second in sorted(pairs, key=lambda pair: -places[pair[0]]):  # chains from below
             probabilities[first] = max(probabilities[first], probabilities[second])
         return probabilities
@@ -375,6 +414,7 @@ class _Choice(NamedTuple):
     considered: int  #: so many of the best candidates; the others are below the limit
     eligibility: Eligibility
     rerank: RerankReport | None = None
+    read: PairsRead | None = None
 
 
 def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
