@@ -10,7 +10,6 @@ scikit-learn; run it after any change of the pair reader.
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from bearinmind.outdates.scorer import ModelWeights
 from bearinmind_bench.corpus import EmbeddersOfRun
 
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "outdates" / "model_weights.json"
-NEIGHBOUR_COUNTS = 0.1  # of a labelled pair: then hardly a near-miss reaches `MARK` (docs/adr/0056)
+NEIGHBOUR_COUNTS = 0.3  # of a labelled pair: then no near-miss reaches `MARK` (docs/adr/0057)
 BATCH = 256  # pairs that are read at once
 RATES = (0.02, 0.05, 0.10)
 
@@ -39,7 +38,7 @@ def fit_model() -> ModelWeights:
     pairs = [(x.older, x.newer) for x in examples]
     read_all = (read(pairs[begin : begin + BATCH]) for begin in range(0, len(pairs), BATCH))
     numbers = np.clip(np.concatenate([*read_all]), 1e-6, 1 - 1e-6)
-    values = np.stack([np.log(numbers / (1 - numbers)), [math.log1p(x.days) for x in examples]], 1)
+    values = np.log(numbers / (1 - numbers))[:, np.newaxis]
     right = np.array([x.outdates for x in examples])
     counts = np.array([1.0 if x.labelled else NEIGHBOUR_COUNTS for x in examples])
     worlds = np.array([x.world for x in examples])

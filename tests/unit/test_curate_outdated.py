@@ -174,7 +174,7 @@ def test_what_is_hardly_probable_or_trusted_less_is_not_proposed(
     read = ada.store(ACTIONS, trust="external").memory.id
     other = ada.store("Atlas is built on Tuesdays.", trust="user").memory.id
     infer(ada, read, older, 0.9)
-    infer(ada, other, older, 0.05)
+    infer(ada, other, older, 0.04)
     assert ada.curation.review().proposals == ()
 
 

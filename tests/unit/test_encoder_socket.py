@@ -1,4 +1,4 @@
-"""Query vectors over a socket: as good as one's own, within a time, and never a stranger's."""
+"""Models lent over a socket: as good as one's own, within a time, and never a stranger's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bearinmind.errors import EmbedderFailure
+from bearinmind.errors import EmbedderFailure, RerankerFailure
 from bearinmind.models import encoder_socket
 from bearinmind.models.encoder_socket import EncoderService, SocketEmbedder, serving
 from bearinmind.protocols import Embedder
@@ -86,6 +86,44 @@ def test_a_lent_vector_is_the_one_that_the_model_makes(place: Path) -> None:
     with serving([place], service()):
         assert client.asks("zwei Wörter\nund eine Zeile")
         assert client.asks("")
+
+
+PAIRS = [("We use Redis.", "We use Valkey."), ("a", "b")]
+
+
+def halves(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    return [0.5] * len(pairs)
+
+
+def reading(reads: Callable[[Sequence[tuple[str, str]]], Sequence[float]]) -> EncoderService:
+    """A service that reads pairs."""
+    return EncoderService(lambda _space: None, lambda: None, lambda: reads)
+
+
+def test_pairs_are_read_by_the_worker(place: Path) -> None:
+    with serving([place], reading(lambda pairs: [len(one) / 100 for one, _ in pairs])):
+        assert encoder_socket.read_pairs([place], halves, PAIRS) == [0.13, 0.01]
+
+
+@pytest.mark.parametrize(
+    "answer", [{"numbers": [0.1]}, {"numbers": [0.1, 7.0]}, {"numbers": "no"}, {"error": "no"}]
+)
+def test_pairs_are_read_here_when_the_worker_says_nothing_useful(
+    place: Path, answer: dict[str, Any]
+) -> None:
+    with answering(place, lambda _: json.dumps(answer).encode() + b"\n"):
+        assert encoder_socket.read_pairs([place], halves, PAIRS) == [0.5, 0.5]
+    assert encoder_socket.read_pairs([place], halves, PAIRS) == [0.5, 0.5]  # nobody is there
+
+
+def test_a_worker_says_why_it_reads_no_pairs() -> None:
+    def fails(_: Sequence[tuple[str, str]]) -> list[float]:
+        raise RerankerFailure("the model is damaged")
+
+    asked = json.dumps({"version": 1, "pairs": PAIRS}).encode()
+    assert reading(fails)(asked) == {"error": "the model is damaged"}
+    assert "error" in reading(halves)(json.dumps({"version": 1, "pairs": [3]}).encode())
+    assert "error" in service()(asked)
 
 
 def test_only_its_user_can_use_the_socket_and_it_goes_with_its_server(place: Path) -> None:

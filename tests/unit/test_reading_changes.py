@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
+from bearinmind.errors import RerankerFailure
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.factory import EmbedderOptions, choose_embedder, pair_reader
-from bearinmind.outdates.verdicts import OFFER, judgement_of
+from bearinmind.outdates.verdicts import OFFER, ReadPairs, judgement_of
 from bearinmind.protocols import Store
 from bearinmind.testing import FixedClock
-from bearinmind.types import Decider, LinkKind, MemoryId, Space
+from bearinmind.trace import Answer
+from bearinmind.types import Decider, Judgement, Link, LinkKind, MemoryId, Space
 from support.embedders import WordEmbedder
 
 KEYS = "Ask Hanna for the keys of the boat house."
@@ -65,10 +68,50 @@ def test_a_question_about_what_did_not_change_gets_the_older_memory(
     assert "lower shelf" in place
 
 
-def test_what_was_read_is_in_the_trace(mind: Mind, clock: FixedClock) -> None:
-    outdated(mind, clock, KEYS, KEYS_NOW)
-    trace = mind.recall("Whom do I ask for the keys of the boat house?").trace
-    assert trace.read is None or (trace.read.pairs == 1 and trace.read.error is None)
+def doubtful(mind: Mind, clock: FixedClock, reads: ReadPairs) -> Answer:
+    """The answer about two memories that may be states of one thing, the older nearer to it."""
+    older = mind.store("The keys of the boat house are with Hanna.").memory
+    clock.advance(days=200)
+    newer = mind.store("Ring Piet about the boat house.").memory
+    mind.work.wait()
+    link = Link(
+        source=newer.id,
+        target=older.id,
+        kind=LinkKind.OUTDATES,
+        created_at=clock(),
+        judgement=Judgement(probability=0.4, by=Decider.SCORER),
+    )
+    mind._parts.store.change_links(mind.scope, [], [link])
+    recall = replace(mind._parts.recall, pair_reader=lambda: reads)
+    mind._open_parts = replace(mind._parts, recall=recall)
+    return mind.recall("Who has the keys of the boat house?")
+
+
+def test_a_question_is_read_with_both_and_the_trace_says_so(mind: Mind, clock: FixedClock) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def reads(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        asked.extend(pairs)
+        return [0.8]
+
+    answer = doubtful(mind, clock, reads)
+    assert answer.hits[0].memory.content.startswith("Ring Piet")
+    [(first, second)] = asked
+    assert first.startswith("Who has the keys of the boat house? ")
+    assert first.endswith("with Hanna.")
+    assert second.startswith("Ring Piet")
+    assert answer.trace.read is not None
+    assert answer.trace.read.pairs == 1
+
+
+def test_a_reader_that_fails_costs_the_order_and_is_told(mind: Mind, clock: FixedClock) -> None:
+    def fails(_: Sequence[tuple[str, str]]) -> list[float]:
+        raise RerankerFailure("the model is damaged")
+
+    answer = doubtful(mind, clock, fails)
+    assert answer.hits[0].memory.content.startswith("The keys")
+    [told] = answer.trace.degraded
+    assert "the model is damaged" in told
 
 
 def test_two_things_about_one_subject_are_no_change(mind: Mind, clock: FixedClock) -> None:

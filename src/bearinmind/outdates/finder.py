@@ -8,6 +8,7 @@ from datetime import datetime
 
 from bearinmind.outdates.scorer import NO_COSINE, Score, model_weights, scorer
 from bearinmind.outdates.verdicts import (
+    AT_ONCE,
     KEEP,
     OFFER,
     ReadPairs,
@@ -93,7 +94,7 @@ class Finder:
                 because=because(score.evidence),
             )
             for newer, older, score in _scored(memory, candidates, {})
-            if score.probability >= OFFER and newer.id == memory.id
+            if score.probability >= AT_ONCE and newer.id == memory.id
         ]
         return tuple(sorted(offers, key=lambda each: -each.probability)[:MOST_OFFERED])
 
@@ -120,7 +121,7 @@ class Finder:
         chosen = [x for x in scored if other(x) in first or other(x) in linked]
         values = self.read_pairs([(older.content, newer.content) for newer, older, _ in chosen])
         return [
-            (newer, older, replace(score, probability=model_weights()(value, newer, older)))
+            (newer, older, replace(score, probability=model_weights()(value)))
             for (newer, older, score), value in zip(chosen, values, strict=True)
         ]
 

@@ -285,6 +285,7 @@ _WORDS = {  # what a person reads of a feature that speaks for a change
 }
 _MOST_EVIDENCE = 3
 _LEAST = 1e-6  # of a model's number: nothing is certain
+_STEEPER, _LOWER = 1.56, -1.23  # of log odds by words: so they mean what they mean for the model
 
 #: A node is a feature's number, a threshold and the two nodes below; a leaf is a number.
 Node = float | list[Any]
@@ -317,23 +318,23 @@ class Scorer:
         values = [*named.values()]
         total = self.base + math.fsum(_leaf(tree, values) for tree in self.trees)
         evidence = [words for name, words in _WORDS.items() if named[name]]
-        probability = 1 / (1 + math.exp(-total))
+        probability = 1 / (1 + math.exp(-(_STEEPER * total + _LOWER)))
         return Score(round(probability, 4), tuple(evidence[:_MOST_EVIDENCE]))
 
 
 class ModelWeights(NamedTuple):
-    """What the number of a model that reads both texts says; fitted by `outdates_order.py`."""
+    """What the number of a model that reads both texts says.
+
+    `benchmarks/outdates_probability.py` fits them.
+    """
 
     base: float
     model: float  #: its log odds
-    days: float  #: between the two
 
-    def __call__(self, value: float, newer: Memory, older: Memory) -> float:
+    def __call__(self, value: float) -> float:
         """How probable it is that the newer memory outdates the older."""
         value = min(max(value, _LEAST), 1 - _LEAST)
-        days = (newer.created_at - older.created_at).total_seconds() / _DAY
         odds = self.base + self.model * math.log(value / (1 - value))
-        odds += self.days * math.log1p(max(0.0, days))
         return round(1 / (1 + math.exp(-odds)), 4)
 
 

@@ -40,7 +40,7 @@ DEPTH = 20  #: the best candidates whose states are looked at
 _FIRST = 3  # a memory that does not stand among these answers something else ...
 ORDERED = 4  #: ... and only these are put in order
 _PREFERRED = 0.5  # from this probability on the newer one comes first
-_LEAST_PROBABLE = 0.1  # what a pair without a link counts as, by words alone
+_LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # what somebody has decided counts as this probability
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
 _LEAST_OTHER = 0.5  # of a score: in a small store no third candidate comes near
@@ -213,7 +213,7 @@ class OrderWeights(NamedTuple):
 
 
 ORDER_BY_WORDS = OrderWeights(
-    base=-0.2941, probability=0.6031, score=1.8048, other=-1.7436, days=0.2606, states=-0.5832
+    base=0.1814, probability=0.3866, score=1.8048, other=-1.7436, days=0.2606, states=-0.5832
 )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from bearinmind import errors
 from bearinmind.changes import owner_of
-from bearinmind.outdates.verdicts import OFFER, is_decided, judgement_of, outdated
+from bearinmind.outdates.verdicts import is_decided, judgement_of, outdated
 from bearinmind.protocols import Page, Readable, Statistics, Store
 from bearinmind.recall.eligibility import heads
 from bearinmind.recall.pipeline import LARGEST_LIMIT, check_number
@@ -40,6 +40,7 @@ _POOL = 300  # the newest memories, among which a brief is chosen
 _NEAREST = 3  # memories of a brief that answer its query
 MOST_BYTES = 1_000_000
 _CHANGING = (LinkKind.OUTDATES, LinkKind.SUPERSEDES)
+_CHAINED = 0.25  # from this probability on a link makes a chain
 _MOST_IN_CHAINS = 1_000  # memories that are looked at for the history of a thing
 #: In which states others' memories are seen; what is deleted or superseded is its owner's alone.
 _SEEN = frozenset({State.LIVE, State.EXPIRED})
@@ -208,7 +209,7 @@ def _chains_of(view: Readable, filter: Filter, ids: Sequence[MemoryId]) -> list[
         links |= {
             x: None
             for x in (*around, *above)
-            if is_decided(x) or judgement_of(x).probability >= OFFER  # weaker ones make no chain
+            if is_decided(x) or judgement_of(x).probability >= _CHAINED
         }
         frontier = [end for end in _ends(links) if end not in seen]
         seen |= {*frontier}

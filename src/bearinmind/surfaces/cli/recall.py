@@ -276,7 +276,7 @@ def trace_tables(value: Answer, labels: Labels) -> RenderableType:
 def trace_line(value: Answer) -> Text:
     """The trace of an answer in one line."""
     legs = [f"{leg.leg} leg {leg.found} in {leg.milliseconds:.1f} ms" for leg in value.trace.legs]
-    rerank = value.trace.rerank
+    rerank, read = value.trace.rerank, value.trace.read
     # The dense leg finds nearly everything, so what is ordinary is counted, not named.
     kinds = Counter(type(item.reason) for item in value.trace.dropped)
     below, superseded = kinds[BelowLimit], kinds[Superseded]
@@ -288,6 +288,7 @@ def trace_line(value: Answer) -> Text:
     return parts(
         *legs,
         f"{rerank.sent} reranked in {rerank.milliseconds:.1f} ms" if rerank else "",
+        f"{many(read.pairs, 'pair')} read in {read.milliseconds:.1f} ms" if read else "",
         f"{len(value.hits)} given",
         f"{many(len(value.weak), 'weak guess', 'weak guesses')}" if value.weak else "",
         f"{below} below the limit" if below else "",
