@@ -577,6 +577,13 @@ export interface OwnerSize {
   versions: number;
 }
 
+/** Pairs of memories that a model read together with the question, to tell which is current. */
+export interface PairsRead {
+  pairs: number;
+  milliseconds: number;
+  error?: string | null;
+}
+
 /** A way from a concept to another; without steps there is none, or the two are one. */
 export interface PathAnswer {
   start: Concept;
@@ -1036,6 +1043,7 @@ export interface Trace {
   dropped: (Dropped)[];
   milliseconds: Record<string, number>;
   rerank?: RerankReport | null;
+  read?: PairsRead | null;
   paths?: Record<string, (bearinmind__types__Step)[]>;
   time?: QuestionTime;
   floor?: number;
