@@ -21,8 +21,7 @@ from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.models import encoder_socket, factory, forks
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.models.token_budget import ModelOptions
-from bearinmind.outdates.verdicts import ReadPairs
-from bearinmind.protocols import Extractor, Fusion, Leg, Store, Unavailable
+from bearinmind.protocols import Extractor, Fusion, Leg, Store
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.dense import DenseLeg
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
@@ -63,8 +62,6 @@ if TYPE_CHECKING:
 
 Group = TypeVar("Group", bound="DataclassInstance")
 
-_READ_SECONDS = 1.0  # that a recall waits for the model that tells what is current
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
@@ -86,7 +83,6 @@ class Parts:
     turn_reader: ConfiguredReader
     reranker: factory.OwnedReranker | None
     executor: Executor
-    pair_reader: Callable[[], ReadPairs | None]  #: what reads two memories, if anything does
     recall: Recall
     asked: set[tuple[MemoryId, MemoryId]]  #: pairs of memories that it was asked about
     closed: Event = field(default_factory=Event)  #: set for all users at once
@@ -108,8 +104,7 @@ class Parts:
                 "leg_weights leaves neither words nor meaning to look by",
                 hint="Leave the lexical leg or the dense leg on.",
             )
-        space, reads = self.active_space, self.pair_reader
-        return recall_of(changed, store, space, self.reranker, self.executor, reads)
+        return recall_of(changed, store, self.active_space, self.reranker, self.executor)
 
     def for_user(self, user: UserId, key: str | None) -> Parts:
         """The parts for another user, whose queries are not captured."""
@@ -164,7 +159,6 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
     handlers = handlers_of(store, embedders, extractor, clock)
     vault = open_vault(settings, lambda: not store.sealed_under())
     reranker = reranker_of(settings)
-    reads = pair_reader_of(active, places if options.get("borrow") else ())
     return Parts(
         settings=settings,
         scope=Scope(user=UserId(settings.user)),
@@ -188,8 +182,7 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         turn_reader=reader_of(settings),
         reranker=reranker,
         executor=executor,
-        pair_reader=reads,
-        recall=recall_of(settings, store.for_recall(), active, reranker, executor, reads),
+        recall=recall_of(settings, store.for_recall(), active, reranker, executor),
         asked=set(),
     )
 
@@ -296,9 +289,9 @@ def handlers_of(
     def compare(scope: Scope, memory: Memory) -> tuple[Sequence[Link], Sequence[Link]]:
         from bearinmind.outdates.finder import Finder  # noqa: PLC0415  (only workers)
 
-        embedder = embedders.configured()
-        read = factory.pair_reader(embedder.space if embedder else None)
-        return Finder(store, read).links(scope, memory, clock())
+        chosen = embedders.configured()
+        reads = factory.pair_reader(chosen and chosen.space)
+        return Finder(store, reads).links(scope, memory, clock())
 
     return {
         embed.KIND: embed.Embedding(store=store, embedders=embedders, clock=clock),
@@ -375,7 +368,6 @@ def recall_of(
     active: ActiveSpace,
     reranker: factory.OwnedReranker | None,
     executor: Executor,
-    pair_reader: Callable[[], ReadPairs | None],
 ) -> Recall:
     """The read path that settings describe."""
     graph = GraphLeg(store, Spread.of(settings.graph))
@@ -403,27 +395,14 @@ def recall_of(
         executor=executor,
         rerank=rerank,
         following=(graph,) if settings.leg_weights.get(graph.name, 1.0) else (),
-        pair_reader=pair_reader,
+        pair_reader=active.pair_reader,
     )
-
-
-def pair_reader_of(active: ActiveSpace, sockets: Sequence[Path]) -> Callable[[], ReadPairs | None]:
-    """What reads two memories with a question, if the store is one that a model reads."""
-
-    def choose() -> ReadPairs | None:
-        current = active.current()
-        space = None if isinstance(current, Unavailable) else current.space
-        own = factory.pair_reader(space, _READ_SECONDS)
-        return partial(encoder_socket.read_pairs, sockets, own) if own and sockets else own
-
-    return choose
 
 
 def query_log_of(settings: Settings) -> QueryLog | None:
     """The record of queries, if the settings want one."""
-    if not settings.capture_queries:
-        return None
-    return QueryLog.beside(settings.beside, settings.user)
+    wanted = settings.capture_queries
+    return QueryLog.beside(settings.beside, settings.user) if wanted else None
 
 
 def start_threads(mind: Mind) -> Sequence[BackgroundThread]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from bearinmind.errors import InvalidSetting
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.models.embedders import ActiveSpace, Embedders
-from bearinmind.outdates.verdicts import ReadPairs
 from bearinmind.protocols import DeadJob, Embedder, Extractor, Store
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.types import Scope
@@ -33,8 +32,7 @@ class Work:
     embedders: Embedders
     extractors: ConfiguredExtractor
     active_space: ActiveSpace  #: the vector space that answers queries
-    socket_places: Sequence[Path]  #: where a background worker lends its embedder ...
-    pair_reader: Callable[[], ReadPairs | None]  #: ... and what reads two memories
+    socket_places: Sequence[Path]  #: where a background worker lends its models
 
     def worker(self, *kinds: str) -> Worker:
         """A worker for the whole store, for some kinds of work or for all.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bearinmind.errors import EmbedderFailure, MindError
-from bearinmind.models import forks
+from bearinmind.models import encoder_socket, forks
 from bearinmind.models.encoder_socket import SocketEmbedder
 from bearinmind.protocols import Current, Embedder, Spaces, Unavailable
 from bearinmind.types import Space
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Seconds after which a recall looks again which space is the active one. Until then it goes on
 #: with the one before, whose vectors are kept.
 LOOK = 1.0
+#: Seconds that a recall waits for the model that tells which of two memories is current.
+READ_SECONDS = 1.0
 _QUERIES_REMEMBERED = 32
 
 
@@ -182,6 +184,16 @@ class ActiveSpace:
             return Current(space, self._remembering(self._embedders.of(space)))
         except EmbedderFailure as exc:
             return Unavailable(exc.message, exc.hint)
+
+    def pair_reader(self) -> encoder_socket.ReadPairs | None:
+        """What reads two memories with a question, if the store is one that a model reads."""
+        from bearinmind.models.factory import pair_reader  # noqa: PLC0415  which makes embedders
+
+        current = self.current()
+        own = pair_reader(None if isinstance(current, Unavailable) else current.space, READ_SECONDS)
+        if own is None or not self._sockets:
+            return own
+        return partial(encoder_socket.read_pairs, self._sockets, own)
 
     def _remembering(self, embedder: Embedder) -> Embedder:
         recent = self._recent

@@ -177,7 +177,7 @@ def _lending(
 
     with contextlib.ExitStack() as held:
         try:
-            service = EncoderService(embedder_of, worker.wake, app.work.pair_reader)
+            service = EncoderService(embedder_of, worker.wake, app.work.active_space.pair_reader)
             held.enter_context(serving(app.work.socket_places, service))
         except OSError as exc:
             _log.info("the model is not lent: %s", exc, extra={"action": "model_not_lent"})
