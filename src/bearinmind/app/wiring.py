@@ -290,7 +290,7 @@ def handlers_of(
         from bearinmind.outdates.finder import Finder  # noqa: PLC0415  (only workers)
 
         chosen = embedders.configured()
-        reads = factory.pair_reader(chosen and chosen.space)
+        reads = factory.pair_reader(chosen.space if chosen else None)
         return Finder(store, reads).links(scope, memory, clock())
 
     return {
