@@ -123,6 +123,22 @@ def space_of(name: str) -> Space | None:
     return embedder.space if embedder else None
 
 
+def test_what_was_decided_about_a_memory_holds_for_what_supersedes_it(
+    mind: Mind, clock: FixedClock
+) -> None:
+    older = mind.store("Staging DB listens on port 5433.").memory
+    clock.advance(days=1)
+    newer = mind.store("The staging database listens on port 5432.").memory
+    mind.resolve(newer.id, "older", older.id)
+    clock.advance(days=1)
+    whole = "The staging database listens on port 5433. It is small."
+    mind.store(whole, supersedes=[older.id])
+    mind.work.wait()
+    assert mind.recall("Which port has the staging database?").hits[0].memory.content == whole
+    found = [x for x in mind.links(newer.id) if judgement_of(x).by is Decider.SCORER]
+    assert found == []
+
+
 def test_a_store_without_an_encoder_loads_no_model() -> None:
     assert pair_reader(None) is None
     assert pair_reader(WordEmbedder().space) is None

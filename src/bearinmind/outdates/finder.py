@@ -63,7 +63,7 @@ class Finder:
         # A neighbour may have found this memory without being found from here.
         others = [*cosines, *_ends(known.values())]
         near |= self.store.get_many(scope, [id_ for id_ in others if id_ not in near])
-        settled = {*_ends(link for link in here if _settles(link)), memory.id}
+        settled = self._settled(scope, memory, here)
         candidates = [each for id_, each in near.items() if id_ not in settled]
         scored = [
             (newer, older, score)
@@ -97,6 +97,17 @@ class Finder:
             if score.probability >= AT_ONCE and newer.id == memory.id
         ]
         return tuple(sorted(offers, key=lambda each: -each.probability)[:MOST_OFFERED])
+
+    def _settled(self, scope: Scope, memory: Memory, here: Sequence[Link]) -> set[MemoryId]:
+        """The memories that are not compared with one: it is known how they stand to each other.
+
+        What was decided about a memory holds for what supersedes it.
+        """
+        replaced = [x.target for x in here if _supersedes(x) and x.source == memory.id]
+        links = [*here, *(self.store.links(scope, replaced) if replaced else ())]
+        settled = _ends(link for link in links if _settles(link))
+        beyond = self.store.links(scope, [*settled]) if settled else ()
+        return {*settled, memory.id, *(x.source for x in beyond if _supersedes(x))}
 
     def _read(
         self,
@@ -179,6 +190,10 @@ def _settles(link: Link) -> bool:
     if link.kind is LinkKind.OUTDATES:
         return not _is_scored(link)
     return link.kind in (LinkKind.SUPERSEDES, LinkKind.RESOLVED_BY)
+
+
+def _supersedes(link: Link) -> bool:
+    return link.kind is LinkKind.SUPERSEDES
 
 
 def _ends(links: Iterable[Link]) -> set[MemoryId]:
