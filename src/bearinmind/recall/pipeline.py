@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.errors import MindError
-from bearinmind.outdates.verdicts import ReadPairs, with_question
+from bearinmind.outdates.verdicts import ReadPairs, is_decided, with_question
 from bearinmind.protocols import Following, Fusion, Leg, Readable
 from bearinmind.recall import groups
 from bearinmind.recall.adjust import Adjustments
@@ -214,7 +214,11 @@ class Recall:
         scope, as_of = query.filter.scope, query.filter.as_of
         superseded = heads(self.store.newer(scope, ids, as_of))
         best = [superseded.get(each.id, each.id) for each in fused[: groups.DEPTH]]
-        outdates = self.store.newer(scope, best, as_of, [LinkKind.OUTDATES])
+        outdates = [
+            # What was decided about a memory holds for what supersedes it.
+            replace(x, source=superseded.get(x.source, x.source)) if is_decided(x) else x
+            for x in self.store.newer(scope, best, as_of, [LinkKind.OUTDATES])
+        ]
         words = next((ranking for ranking in rankings if ranking.frequency), rankings[0])
         return _Newer(superseded, outdates, words.frequency, words.among)
 
