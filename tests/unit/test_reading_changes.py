@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import RerankerFailure
+from bearinmind.models.cross_encoder import CrossEncoder, PairReader
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.factory import EmbedderOptions, choose_embedder, pair_reader
 from bearinmind.outdates.verdicts import OFFER, ReadPairs, judgement_of
@@ -143,6 +145,20 @@ def test_a_store_without_an_encoder_loads_no_model() -> None:
     assert pair_reader(None) is None
     assert pair_reader(WordEmbedder().space) is None
     assert pair_reader(space_of("hash")) is None
+
+
+def test_a_pair_is_read_once() -> None:
+    read: list[tuple[str, str]] = []
+
+    class Counting(CrossEncoder):
+        def of_pairs(self, pairs: Sequence[tuple[str, str]], seconds: float) -> list[float]:
+            read.extend(pairs)
+            return [len(one) / 10 for one, _ in pairs]
+
+    reads = PairReader(Counting(Path("nowhere")))
+    assert reads([("a", "b"), ("aa", "b")], seconds=1) == [0.1, 0.2]
+    assert reads([("aa", "b"), ("aaa", "b"), ("a", "b")], seconds=1) == [0.2, 0.3, 0.1]
+    assert read == [("a", "b"), ("aa", "b"), ("aaa", "b")]
 
 
 def test_the_order_of_the_two_texts_matters() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ _MOST_TOKENS = 512  # of a pair: what nearly all cross-encoders were trained on
 _SPECIAL_POSITIONS = 2  # that RoBERTa's kind counts among its positions, and no text can have
 _BATCH_TOKENS = 1_024  # padding included: a few pairs, so that the time is looked at often
 _MOST_THREADS = 4
+_MOST_KNOWN = 20_000  # scores of pairs that are remembered: about 3 MB
 _ERRORS = 3  # no warnings: how a graph could be better is of no use here
 _PADDING = ("[PAD]", "<pad>")
 
@@ -117,6 +119,29 @@ class CrossEncoder:
 
     def close(self) -> None:
         """Nothing to release: the model goes with the process, and others may be using it."""
+
+
+class PairReader:
+    """Scores pairs of texts, and remembers how: neighbours meet from both sides, questions again.
+
+    No text is kept.
+    """
+
+    def __init__(self, model: CrossEncoder) -> None:
+        self._model = model
+        self._known: dict[bytes, float] = {}
+
+    def __call__(self, pairs: Sequence[tuple[str, str]], seconds: float) -> list[float]:
+        """A score from 0 to 1 for each two texts; raises `RerankerFailure`."""
+        keys = [blake2b(repr(pair).encode("utf-8", "replace")).digest() for pair in pairs]
+        known = {key: self._known[key] for key in keys if key in self._known}
+        new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
+        if new:
+            known |= zip(new, self._model.of_pairs([*new.values()], seconds), strict=True)
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            self._known |= known
+        return [known[key] for key in keys]
 
 
 class _Late(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from bearinmind.types import Space
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+    from bearinmind.models.cross_encoder import PairReader
     from bearinmind.models.local import LocalEmbedder, PairedEmbedder
     from bearinmind.models.vectors import Memo
 
@@ -247,9 +248,14 @@ def pair_reader(
         folder = bearinmind_encoder.folder(PAIR_READER)
     except (ImportError, LookupError):
         return None
-    from bearinmind.models.cross_encoder import CrossEncoder  # noqa: PLC0415
+    return partial(_pair_reader(folder), seconds=seconds)
 
-    return partial(CrossEncoder(folder).of_pairs, seconds=seconds)
+
+@cache
+def _pair_reader(folder: Path) -> PairReader:
+    from bearinmind.models.cross_encoder import CrossEncoder, PairReader  # noqa: PLC0415
+
+    return PairReader(CrossEncoder(folder))
 
 
 class OwnedReranker(Reranker, Protocol):
