@@ -152,6 +152,7 @@ def test_a_pair_is_read_once() -> None:
 
     class Counting(CrossEncoder):
         def of_pairs(self, pairs: Sequence[tuple[str, str]], seconds: float) -> list[float]:
+            assert seconds == 1
             read.extend(pairs)
             return [len(one) / 10 for one, _ in pairs]
 

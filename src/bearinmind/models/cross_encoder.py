@@ -34,7 +34,7 @@ _MOST_TOKENS = 512  # of a pair: what nearly all cross-encoders were trained on
 _SPECIAL_POSITIONS = 2  # that RoBERTa's kind counts among its positions, and no text can have
 _BATCH_TOKENS = 1_024  # padding included: a few pairs, so that the time is looked at often
 _MOST_THREADS = 4
-_MOST_KNOWN = 20_000  # scores of pairs that are remembered: about 3 MB
+_MOST_KNOWN = 20_000  # scores of pairs that are remembered: about 2 MB
 _ERRORS = 3  # no warnings: how a graph could be better is of no use here
 _PADDING = ("[PAD]", "<pad>")
 
@@ -133,7 +133,7 @@ class PairReader:
 
     def __call__(self, pairs: Sequence[tuple[str, str]], seconds: float) -> list[float]:
         """A score from 0 to 1 for each two texts; raises `RerankerFailure`."""
-        keys = [blake2b(repr(pair).encode("utf-8", "replace")).digest() for pair in pairs]
+        keys = [blake2b(repr(pair).encode(), digest_size=16).digest() for pair in pairs]
         known = {key: self._known[key] for key in keys if key in self._known}
         new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
         if new:
