@@ -259,8 +259,22 @@ def test_the_reader_says_which_of_two_comes_first(preference: float, expected: s
     assert "".join(each.id for each in arranged.judged) == expected
 
 
+def test_a_memory_that_scores_far_lower_must_be_surely_preferred() -> None:
+    """Turns of a dialogue look like states of one thing."""
+    near, far = (
+        [Judged(MemoryId(x), y, 1.0, {}, {}) for x, y in zip("ab", (1.0, score), strict=True)]
+        for score in (0.95, 0.4)
+    )
+    preferences = {frozenset({MemoryId("a"), MemoryId("b")}): 0.95}
+    orders = [
+        arrange(judged, unsure("ba"), ALL, Question(Asks.NONE, {}), Group.STATES, preferences)
+        for judged in (near, far)
+    ]
+    assert [each.judged[0].id for each in orders] == ["b", "a"]
+
+
 def test_a_state_in_the_middle_is_not_lifted_above_the_present_one() -> None:
-    preferences = {frozenset(map(MemoryId, pair)): 0.9 for pair in ("ab", "ac", "bc")}
+    preferences = {frozenset(map(MemoryId, pair)): 0.99 for pair in ("ab", "ac", "bc")}
     for order in map("".join, permutations("abc")):
         arranged = arrange(
             scored(order),

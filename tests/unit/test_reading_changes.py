@@ -60,7 +60,7 @@ def test_a_question_about_what_did_not_change_gets_the_older_memory(
         mind,
         clock,
         "Sourdough is 4.20 a loaf, on the shelf beside the till; rye is on the lower shelf.",
-        "Told the new girl at the till: a sourdough is four sixty.",
+        "Told the new girl at the till: a loaf of sourdough costs four sixty.",
     )
     price, place = (
         mind.recall(question).hits[0].memory.content
@@ -94,7 +94,7 @@ def test_a_question_is_read_with_both_and_the_trace_says_so(mind: Mind, clock: F
 
     def reads(pairs: Sequence[tuple[str, str]]) -> list[float]:
         asked.extend(pairs)
-        return [0.8]
+        return [0.999]
 
     answer = doubtful(mind, clock, reads)
     assert answer.hits[0].memory.content.startswith("Ring Piet")

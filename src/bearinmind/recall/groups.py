@@ -39,7 +39,7 @@ from bearinmind.types import (
 DEPTH = 20  #: the best candidates whose states are looked at
 _FIRST = 3  # a memory that does not stand among these answers something else ...
 ORDERED = 4  #: ... and only these are put in order
-_PREFERRED = 0.5  # from this probability on the newer one comes first
+_CAUTION, _PER_SCORE = 1.43, 5.7  # log odds that a lower score must outweigh (docs/adr/0057)
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # what somebody has decided counts as this probability
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
@@ -187,11 +187,25 @@ def _read_orders(
 
     A pair that is already in order is named as well, so that no other pair undoes it.
     """
+    score = {each.id: each.score for each in judged[:ORDERED]}
     for link in _among_the_best(judged, links, memories):
+        preference = preferences.get(frozenset((link.source, link.target)))
         if judgement_of(link).probability >= MARK:
             yield (link.target, link.source) if past else (link.source, link.target)
-        elif preferences.get(frozenset((link.source, link.target)), 0.0) > _PREFERRED:
+        elif preference is not None and _precedes(
+            preference, score[link.source] / score[link.target]
+        ):
             yield link.source, link.target
+
+
+def _precedes(preference: float, ratio: float) -> bool:
+    """Whether the newer memory comes first, which has so much of the score of the older.
+
+    Turns of a dialogue are often taken for two states; one that scores far lower is seldom meant.
+    """
+    likely = min(max(preference, 1 - _CERTAIN), _CERTAIN)
+    odds = math.log(likely / (1 - likely))
+    return odds > (0.0 if ratio >= 1 else _CAUTION - _PER_SCORE * math.log(ratio))
 
 
 # ---- where words alone found the links -----------------------------------------------------------
