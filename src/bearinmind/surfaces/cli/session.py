@@ -308,6 +308,8 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
             _silence()
             raise typer.Exit(PIPE_CLOSED) from exc
         except Exception as exc:
+            if _is_interrupted(exc):
+                raise typer.Exit(INTERRUPTED) from exc
             error = InternalError(f"{type(exc).__name__}: {exc}")
             tell(error, as_json=as_json, kind="internal error")
             options = getattr(kwargs.get("ctx"), "obj", None)
@@ -317,6 +319,13 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
         return result
 
     return run
+
+
+def _is_interrupted(exc: BaseException | None) -> bool:
+    """Whether something failed because an interrupt came in the middle of it."""
+    while exc is not None and not isinstance(exc, KeyboardInterrupt):
+        exc = exc.__context__
+    return exc is not None
 
 
 def tell(error: MindError, *, as_json: bool, kind: str = "error") -> None:
