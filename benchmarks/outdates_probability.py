@@ -31,8 +31,7 @@ RATES = (0.02, 0.05, 0.10)
 def fit_model() -> ModelWeights:
     """The weights of the model's number; prints how well each world is told by the others."""
     examples = [*outdates_scorer.development()]
-    embedder = EmbeddersOfRun().of(Settings()).configured()
-    read = pair_reader(embedder.space if embedder else None)
+    read = pair_reader(EmbeddersOfRun().of(Settings()).configured())
     if read is None:
         raise SystemExit("bearinmind-encoder has no pair reader: build it and install it.")
     pairs = [(x.older, x.newer) for x in examples]

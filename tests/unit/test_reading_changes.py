@@ -14,11 +14,11 @@ from bearinmind.errors import RerankerFailure
 from bearinmind.models.cross_encoder import CrossEncoder, PairReader
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.factory import EmbedderOptions, choose_embedder, pair_reader
-from bearinmind.outdates.verdicts import OFFER, ReadPairs, judgement_of
-from bearinmind.protocols import Store
+from bearinmind.outdates.verdicts import OFFER, judgement_of
+from bearinmind.protocols import ReadPairs, Store
 from bearinmind.testing import FixedClock
 from bearinmind.trace import Answer
-from bearinmind.types import Decider, Judgement, Link, LinkKind, MemoryId, Space
+from bearinmind.types import Decider, Judgement, Link, LinkKind, MemoryId
 from support.embedders import WordEmbedder
 
 KEYS = "Ask Hanna for the keys of the boat house."
@@ -120,11 +120,6 @@ def test_two_things_about_one_subject_are_no_change(mind: Mind, clock: FixedCloc
     assert outdated(mind, clock, REHEARSAL, CONCERT) == []
 
 
-def space_of(name: str) -> Space | None:
-    embedder = choose_embedder(name, EmbedderOptions())
-    return embedder.space if embedder else None
-
-
 def test_what_was_decided_about_a_memory_holds_for_what_supersedes_it(
     mind: Mind, clock: FixedClock
 ) -> None:
@@ -143,8 +138,8 @@ def test_what_was_decided_about_a_memory_holds_for_what_supersedes_it(
 
 def test_a_store_without_an_encoder_loads_no_model() -> None:
     assert pair_reader(None) is None
-    assert pair_reader(WordEmbedder().space) is None
-    assert pair_reader(space_of("hash")) is None
+    assert pair_reader(WordEmbedder()) is None
+    assert pair_reader(choose_embedder("hash", EmbedderOptions())) is None
 
 
 def test_a_pair_is_read_once() -> None:
@@ -163,7 +158,7 @@ def test_a_pair_is_read_once() -> None:
 
 
 def test_the_order_of_the_two_texts_matters() -> None:
-    read = pair_reader(space_of("local"))
+    read = pair_reader(choose_embedder("local", EmbedderOptions()))
     assert read is not None
     used, ended = "We use Redis for sessions.", "We no longer use Redis for sessions."
     forward, backward = read([(used, ended), (ended, used)])

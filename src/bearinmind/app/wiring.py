@@ -289,9 +289,8 @@ def handlers_of(
     def compare(scope: Scope, memory: Memory) -> tuple[Sequence[Link], Sequence[Link]]:
         from bearinmind.outdates.finder import Finder  # noqa: PLC0415  (only workers)
 
-        chosen = embedders.configured()
-        reads = factory.pair_reader(chosen.space if chosen else None)
-        return Finder(store, reads).links(scope, memory, clock())
+        read = factory.pair_reader(embedders.configured())
+        return Finder(store, read).links(scope, memory, clock())
 
     return {
         embed.KIND: embed.Embedding(store=store, embedders=embedders, clock=clock),
@@ -401,8 +400,9 @@ def recall_of(
 
 def query_log_of(settings: Settings) -> QueryLog | None:
     """The record of queries, if the settings want one."""
-    wanted = settings.capture_queries
-    return QueryLog.beside(settings.beside, settings.user) if wanted else None
+    if not settings.capture_queries:
+        return None
+    return QueryLog.beside(settings.beside, settings.user)
 
 
 def start_threads(mind: Mind) -> Sequence[BackgroundThread]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from bearinmind.errors import EmbedderFailure, MindError
 from bearinmind.models import encoder_socket, forks
 from bearinmind.models.encoder_socket import SocketEmbedder
-from bearinmind.protocols import Current, Embedder, Spaces, Unavailable
+from bearinmind.protocols import Current, Embedder, ReadPairs, Spaces, Unavailable
 from bearinmind.types import Space
 
 if TYPE_CHECKING:
@@ -185,12 +185,13 @@ class ActiveSpace:
         except EmbedderFailure as exc:
             return Unavailable(exc.message, exc.hint)
 
-    def pair_reader(self) -> encoder_socket.ReadPairs | None:
+    def pair_reader(self) -> ReadPairs | None:
         """What reads two memories with a question, if the store is one that a model reads."""
         from bearinmind.models.factory import pair_reader  # noqa: PLC0415  which makes embedders
 
         current = self.current()
-        own = pair_reader(None if isinstance(current, Unavailable) else current.space, READ_SECONDS)
+        embedder = None if isinstance(current, Unavailable) else current.embedder
+        own = pair_reader(embedder, READ_SECONDS)
         if own is None or not self._sockets:
             return own
         return partial(encoder_socket.read_pairs, self._sockets, own)

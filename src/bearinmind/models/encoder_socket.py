@@ -29,7 +29,7 @@ from bearinmind.models import forks
 from bearinmind.types import Space
 
 if TYPE_CHECKING:
-    from bearinmind.protocols import Embedder, Vector, Vectors
+    from bearinmind.protocols import Embedder, ReadPairs, Vector, Vectors
 
 VERSION = 1  # of the protocol
 LIMIT = 0.3  # seconds for everything; loading a model takes longer, but not much
@@ -39,7 +39,6 @@ _PATIENCE = 2.0  # seconds that a client has for its request
 _BACKLOG = 64  # connections that may wait to be answered
 
 Answer = Callable[[bytes], dict[str, Any]]
-ReadPairs = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 
 
 def places(store: Path, otherwise: Path) -> tuple[Path, ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting
-from bearinmind.protocols import Embedder, Reranker
+from bearinmind.protocols import Embedder, ReadPairs, Reranker
 from bearinmind.text.embedded_text import CONTENT
 from bearinmind.types import Space
 
@@ -233,13 +233,12 @@ def _memo(spelling: str, options: EmbedderOptions) -> Memo:
     return Memo(find, keep)
 
 
-def pair_reader(
-    space: Space | None, seconds: float = _PAIR_SECONDS
-) -> Callable[[Sequence[tuple[str, str]]], list[float]] | None:
+def pair_reader(embedder: Embedder | None, seconds: float = _PAIR_SECONDS) -> ReadPairs | None:
     """The model that reads an older and a newer memory; None where memories are not read either.
 
-    Vectors that count words stand for a store without models.
+    An embedder that counts words stands for a store without models.
     """
+    space = embedder.space if embedder else None
     if space is None or not (":" in space.model or _GRAPH_REVISION.search(space.revision)):
         return None
     try:

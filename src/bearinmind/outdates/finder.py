@@ -11,13 +11,12 @@ from bearinmind.outdates.verdicts import (
     AT_ONCE,
     KEEP,
     OFFER,
-    ReadPairs,
     because,
     begins,
     judgement_of,
     may_outdate,
 )
-from bearinmind.protocols import Store
+from bearinmind.protocols import ReadPairs, Store
 from bearinmind.text import analysis
 from bearinmind.types import (
     Decider,

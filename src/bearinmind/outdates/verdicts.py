@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from bearinmind.types import (
@@ -20,9 +20,6 @@ MARK = 0.9  #: from this probability on a memory is marked outdated, and grouped
 AT_ONCE = 0.09  #: from this one on it is asked which holds, while a memory is stored ...
 OFFER = 0.05  #: ... and from this one on later, once both were compared in the background
 KEEP = 0.02  #: from this one on a link is kept; below `OFFER` it only helps to order answers
-
-#: From pairs of texts, the older first: a number from 0 to 1 for each, higher for a change.
-ReadPairs = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 
 _MOST_ASKED = 240  # characters of a question: the model was trained with short ones
 _SEPARATOR = "[SEP]"  # between two texts, in the words of the model

@@ -58,6 +58,10 @@ class Unavailable(NamedTuple):
     expected: bool = False  #: nothing is wrong: it is turned off, or nothing is embedded yet
 
 
+#: From pairs of texts, the older first: a number from 0 to 1 for each, higher for a change.
+ReadPairs = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+
+
 class Passage(NamedTuple):
     """A memory as a reranker sees it."""
 

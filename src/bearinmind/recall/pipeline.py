@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.errors import MindError
-from bearinmind.outdates.verdicts import ReadPairs, is_decided, with_question
-from bearinmind.protocols import Following, Fusion, Leg, Readable
+from bearinmind.outdates.verdicts import is_decided, with_question
+from bearinmind.protocols import Following, Fusion, Leg, Readable, ReadPairs
 from bearinmind.recall import groups
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.attach import NONE, attachments
@@ -214,11 +214,12 @@ class Recall:
         scope, as_of = query.filter.scope, query.filter.as_of
         superseded = heads(self.store.newer(scope, ids, as_of))
         best = [superseded.get(each.id, each.id) for each in fused[: groups.DEPTH]]
-        outdates = [
-            # What was decided about a memory holds for what supersedes it.
+        # What was decided about a memory holds for what supersedes it.
+        carried = [
             replace(x, source=superseded.get(x.source, x.source)) if is_decided(x) else x
             for x in self.store.newer(scope, best, as_of, [LinkKind.OUTDATES])
         ]
+        outdates = [x for x in carried if x.source != x.target]
         words = next((ranking for ranking in rankings if ranking.frequency), rankings[0])
         return _Newer(superseded, outdates, words.frequency, words.among)
 

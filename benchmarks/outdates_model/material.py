@@ -1,0 +1,253 @@
+"""What the pair reader learns from: questions, pairs and choices over one table of texts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from outdates_model.network import DEVICE, Reader
+
+CLS, SEP = 101, 102  # tokens before the first text, and behind each
+MOST_QUESTION, MOST_TEXT = 48, 96  # tokens that are read
+CANDIDATES = 8  # texts beside a question, at most one of which answers it
+WIDTHS = 16  # tokens by which batches differ in width: few shapes are fast
+NEIGHBOURS = 10  # of each memory, that are taken for two things
+BASE, LAYERS = "e5-small", 12  #: what the training starts from, and what finds wrong answers
+
+
+class Thread(NamedTuple):
+    """A few memories of one store in the order of their times, and questions."""
+
+    world: str
+    memories: list[str]
+    pairs: list[tuple[int, int, bool]]  #: the newer, the older, whether it outdates it
+    asks: list[tuple[str, list[int], list[int], float]]  #: who answers now, who did; what it counts
+
+
+def as_thread(line: dict[str, Any]) -> Thread:
+    """A line of `threads.jsonl`, or a labelled pair of the other training files."""
+    if "memories" in line:
+        places = combinations(range(len(line["memories"])), 2)
+        outdates, unclear = ({(a, b) for a, b in line[x]} for x in ("outdates", "unclear"))
+        pairs = [(b, a, (b, a) in outdates) for a, b in places if (b, a) not in unclear]
+        asks = [(text, now, stale, 1.0) for text, now, stale in line["asks"]]
+        return Thread(line["world"], [text for _, text in line["memories"]], pairs, asks)
+    asks = []
+    for text, older, newer in line.get("asks") or [(line["question"], 1, 1)]:
+        answering = [place for place, answers in enumerate((older, newer)) if answers]
+        is_stale = line["outdates"] and len(answering) > 1
+        counts = 1.0 if "asks" in line or line["outdates"] else 0.5
+        asks.append((text, answering[is_stale:], answering[:is_stale], counts))
+    pair = (1, 0, line["outdates"])
+    return Thread(line["world"], [line["older"], line["newer"]], [pair], asks)
+
+
+class Texts:
+    """Texts as tokens, padded, on the graphics processor; some of them are questions."""
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], questions: range) -> None:
+        ids = np.zeros((len(texts), MOST_TEXT), np.int64)
+        lengths = np.zeros(len(texts), np.int64)
+        for place, encoded in enumerate(tokenizer.encode_batch([*texts], add_special_tokens=False)):
+            most = MOST_QUESTION if place in questions else MOST_TEXT
+            lengths[place] = min(most, len(encoded.ids))
+            ids[place, : lengths[place]] = encoded.ids[:most]
+        self.ids, self.lengths = (
+            torch.tensor(ids, device=DEVICE),
+            torch.tensor(lengths, device=DEVICE),
+        )
+
+
+def joined(*texts: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Texts one after another as a model reads them, and where there is no padding."""
+    whole_length = 1 + sum(lengths + 1 for _, lengths in texts)
+    rows = torch.arange(len(whole_length), device=DEVICE)
+    width = -(-int(whole_length.max()) // WIDTHS) * WIDTHS
+    places = torch.arange(width, device=DEVICE).expand(len(rows), -1)
+    whole = torch.zeros_like(places)
+    begin = torch.ones_like(whole_length)
+    for ids, lengths in texts:
+        end = begin + lengths
+        own = torch.gather(ids, 1, (places - begin[:, None]).clamp(0, ids.shape[1] - 1))
+        whole = torch.where((places >= begin[:, None]) & (places < end[:, None]), own, whole)
+        whole[rows, end] = SEP
+        begin = end + 1
+    whole[:, 0] = CLS  # where the end of a text of length -1, which is none, was put
+    return whole, places < whole_length[:, None]
+
+
+def embedded(reader: Reader, texts: Texts) -> Tensor:
+    """The vector of each text: the mean of the last layer."""
+    vectors = torch.zeros(len(texts.lengths), 384, device=DEVICE)
+    with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
+        for part in torch.argsort(texts.lengths).split(1_024):
+            ids, mask = joined((texts.ids[part], texts.lengths[part]))
+            hidden = reader.hidden(ids, mask).float() * mask[..., None]
+            vectors[part] = functional.normalize(hidden.sum(1), dim=1)
+    return vectors
+
+
+class Question(NamedTuple):
+    """A question by the numbers of the texts that answer it, and of others that do not."""
+
+    answers: Sequence[int]
+    others: Sequence[int]
+    counts: float
+    near: list[int]  #: texts that seem to answer and do not
+
+
+class Choice(NamedTuple):
+    """A question with an older and a newer memory, one of which is the better answer."""
+
+    question: int
+    older: int
+    newer: int
+    is_newer: bool
+
+
+NONE = -1  #: no text
+
+
+def _rows_of(shown: list[Any], first: int) -> Iterator[tuple[tuple[int, int, int], bool]]:
+    """The rows of texts that follow one another from a number on, with their labels."""
+    for label, *texts in shown:
+        places = range(first, first + len(texts))
+        yield (*([NONE] * (3 - len(texts))), *places), label
+        first += len(texts)
+
+
+class Material:
+    """Everything that is learnt from."""
+
+    def __init__(self, folder: Path) -> None:
+        with gzip.open(folder / "data.json.gz", "rt", encoding="utf-8") as file:
+            data = json.load(file)
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self.contents: list[str] = data["passages"]
+        self._number: dict[str, int] = {}
+        self._together: set[frozenset[int]] = set()  # texts of one thread
+        self.questions: list[Question] = []
+        asked = [x["text"] for x in data["questions"]]
+        sources = [x["source"] for x in data["questions"]]
+        self.pairs: list[tuple[int, int, bool]] = []
+        worlds: dict[str, set[int]] = {}
+        own: list[tuple[str, list[int], list[int], float]] = []
+        #: Where the older states what was, where it does not answer, and where only it answers.
+        self.choices: tuple[list[Choice], ...] = ([], [], [])
+        for thread in map(as_thread, data["pairs"] + data["threads"]):
+            ids = [self._of(text) for text in thread.memories]
+            worlds.setdefault(thread.world, set()).update(ids)
+            self._together |= {frozenset(two) for two in combinations(ids, 2)}
+            self.pairs += [(ids[older], ids[newer], label) for newer, older, label in thread.pairs]
+            for text, now, stale, counts in thread.asks:
+                answers = [ids[x] for x in (*now, *stale)]
+                others = [x for x in ids if x not in answers]
+                self._add_choices(len(asked), ids, now, stale)
+                own.append((thread.world, answers, others, counts))
+                asked.append(text)
+        background: dict[str, set[int]] = {}
+        for user, content in data["background"]:
+            background.setdefault(user, set()).add(self._of(content))
+        self.first_question = len(self.contents)
+        shown = [*data["labelled"], *data["chosen"]]  # a label, then texts
+        first_shown = self.first_question + len(asked)
+        texts = [*self.contents, *asked, *(text for _, *texts in shown for text in texts)]
+        self.texts = Texts(tokenizer, texts, range(self.first_question, first_shown))
+        self.development = [*_rows_of(shown, first_shown)]
+        miner = Reader.published(folder / f"{BASE}.npz", LAYERS).eval()
+        self._vectors = embedded(miner, self.texts)
+        self._add_general(data["questions"], sources)
+        self.general = len(self.questions)
+        self._add_own(own, {world: sorted(ids) for world, ids in worlds.items()})
+        self.changes = [pair for pair in self.pairs if pair[2]]
+        self.near_misses = [pair for pair in self.pairs if not pair[2]]
+        self.neighbours = self._neighbours([*worlds.values(), *background.values()])
+
+    def _add_choices(self, question: int, ids: list[int], now: list[int], stale: list[int]) -> None:
+        """Each two memories of which one answers a question truly, and one does not."""
+        for older, newer in combinations(range(len(ids)), 2):
+            if (older in now) == (newer in now):
+                continue
+            kind = 2 if older in now else int(older not in stale)
+            self.choices[kind].append(Choice(question, ids[older], ids[newer], newer in now))
+
+    def _of(self, content: str) -> int:
+        if content not in self._number:
+            self._number[content] = len(self.contents)
+            self.contents.append(content)
+        return self._number[content]
+
+    def _nearest(self, questions: list[int], texts: list[int], most: int) -> list[list[int]]:
+        among = torch.tensor(texts, device=DEVICE)
+        rows: list[list[int]] = []
+        for part in torch.tensor(questions, device=DEVICE).split(2_048):
+            cosines = self._vectors[self.first_question + part] @ self._vectors[among].T
+            rows += among[cosines.topk(min(most, len(texts))).indices].tolist()
+        return rows
+
+    def _add_general(self, questions: list[dict[str, Any]], sources: list[str]) -> None:
+        """Those of the public texts; what has a string of the answer in it is no wrong answer."""
+        near: dict[int, list[int]] = {}
+        for source in dict.fromkeys(sources):
+            places = [place for place, each in enumerate(sources) if each == source]
+            used = {x for place in places for x in questions[place]["answers"]}
+            among = [*range(min(used), max(used) + 1)]
+            near |= zip(places, self._nearest(places, among, 30), strict=True)
+        for place, each in enumerate(questions):
+            strings = [x.lower() for x in each["strings"] if len(x) > 1]
+            wrong = [
+                x
+                for x in near[place]
+                if x not in each["answers"]
+                and not any(string in self.contents[x].lower() for string in strings)
+            ]
+            self.questions.append(Question(each["answers"], each["others"], 1.0, wrong[:20]))
+
+    def _add_own(
+        self,
+        own: list[tuple[str, list[int], list[int], float]],
+        worlds: dict[str, list[int]],
+    ) -> None:
+        near: dict[int, list[int]] = {}
+        for world, ids in worlds.items():
+            places = [place for place, each in enumerate(own) if each[0] == world]
+            rows = self._nearest([self.general + place for place in places], ids, 16)
+            near |= zip(places, rows, strict=True)
+        for place, (_, answers, others, counts) in enumerate(own):
+            wrong = [x for x in near[place] if x not in answers and x not in others]
+            self.questions.append(Question(answers, others, counts, wrong[:12]))
+
+    def _neighbours(self, worlds: list[set[int]]) -> list[tuple[int, int]]:
+        """Memories of one world that are near each other and of no thread together."""
+        found = []
+        for world in worlds:
+            ids = torch.tensor(sorted(world), device=DEVICE)
+            vectors = self._vectors[ids]
+            nearest = (vectors @ vectors.T).topk(min(NEIGHBOURS + 1, len(ids))).indices
+            for one, row in zip(ids.tolist(), ids[nearest].tolist(), strict=True):
+                found += [(one, x) for x in row[1:] if frozenset((one, x)) not in self._together]
+        return found
+
+    def candidates(self, question: Question) -> tuple[list[int], list[float]]:
+        """Texts beside a question, the one that answers first, and their labels."""
+        chosen = [random.choice(question.answers)] if question.answers else []
+        labels = [1.0] * len(chosen)
+        chosen += random.sample(question.others, min(3, len(question.others)))
+        more = max(1, CANDIDATES - 1 - len(chosen))
+        chosen += random.sample(question.near, min(more, len(question.near)))
+        chosen += [random.randrange(len(self.contents)) for _ in range(CANDIDATES - len(chosen))]
+        chosen = chosen[:CANDIDATES]
+        return chosen, labels + [0.0] * (CANDIDATES - len(labels))
