@@ -20,6 +20,7 @@ import outdates_scorer
 from bearinmind.config import Settings
 from bearinmind.models.factory import pair_reader
 from bearinmind.outdates.scorer import ModelWeights
+from bearinmind.protocols import Reads
 from bearinmind_bench.corpus import EmbeddersOfRun
 
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "outdates" / "model_weights.json"
@@ -35,7 +36,8 @@ def fit_model() -> ModelWeights:
     if read is None:
         raise SystemExit("bearinmind-encoder has no pair reader: build it and install it.")
     pairs = [(x.older, x.newer) for x in examples]
-    read_all = (read(pairs[begin : begin + BATCH]) for begin in range(0, len(pairs), BATCH))
+    parts = (pairs[begin : begin + BATCH] for begin in range(0, len(pairs), BATCH))
+    read_all = (read(Reads.OUTDATES, part) for part in parts)
     numbers = np.clip(np.concatenate([*read_all]), 1e-6, 1 - 1e-6)
     values = np.log(numbers / (1 - numbers))[:, np.newaxis]
     right = np.array([x.outdates for x in examples])

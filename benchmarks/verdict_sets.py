@@ -14,8 +14,9 @@ from bearinmind_bench.evaluation import EvaluationQuery, EvaluationSet, load, su
 
 DATA = Path(__file__).parent / "data"
 OWN = ("agent-store", "unanswerable", "changes")
-SETS = ("locomo-facts", "locomo-turns", "adversarialqa", "fiqa", "strategyqa", "scifact",
-        "musique-openie")  # fmt: skip
+DIALOGUES = ("locomo-facts", "locomo-turns")
+SETS = (*DIALOGUES, "adversarialqa", "fiqa", "strategyqa", "scifact", "musique-openie")
+MEMORIES = (*OWN, *DIALOGUES)  #: the others hold documents
 SMALL = {5: 40, 20: 20, 80: 8}  # memories of a store: how many such stores are made of a set
 FOREIGN = 160  # questions of other sets
 MOST = 150  # queries of a stratum and split

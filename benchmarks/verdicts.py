@@ -11,7 +11,10 @@ meaning alone. Beside the whole set there are variants of it: questions of other
 cannot answer; the set without the memories that answer every other question; and, of our own sets,
 stores of 5 to 80 of its memories.
 
-`fit` learns from development queries alone. All sets count the same, and within a set all strata.
+`fit` learns from development queries alone, and from sets of memories: in the others a document is
+relevant that helps with a claim or with a chain of questions, which is not what people ask of their
+memories. Those are checked with weights that have seen none of them. All sets count the same, and
+within a set all strata.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import gzip
 import json
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,7 +44,7 @@ from bearinmind_bench.evaluation import (
 )
 from bearinmind_bench.product import settings_for
 from bearinmind_bench.summary import calibration_error
-from verdict_sets import sets, variants
+from verdict_sets import MEMORIES, sets, variants
 
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "recall" / "verdict_weights.json"
 ROWS = Path(tempfile.gettempdir()) / "bearinmind-verdicts.jsonl.gz"
@@ -51,7 +54,10 @@ LEGS: Mapping[str, Mapping[str, Any]] = {
     "words": {"embedder": "none"},
     "meaning": {"leg_weights": {"lexical": 0.0}},
 }
-SILENT = {"words": "meaning", "meaning": "words"}  #: by which legs answer: the other one
+READ = "read"  #: the model of hits that were read, too
+#: By model: features that it does not have.
+SILENT = {"words": ("meaning", READ), "meaning": ("words", READ), "both": (READ,), READ: ()}
+Models = Mapping[str, VerdictModel]
 HITS = 10
 PENALTY = 1e-4  # of the squares of the weights
 STEPS = 3_000
@@ -85,7 +91,7 @@ class _Recording(Mind):
 
     def record(self) -> _Recorder:
         recorder = _Recorder()
-        models = dict.fromkeys(LEGS, recorder)
+        models = dict.fromkeys(SILENT, recorder)
         self._open_parts = replace(self._parts, recall=replace(self._parts.recall, verdicts=models))
         return recorder
 
@@ -175,9 +181,14 @@ class Hits(NamedTuple):
     weights: Floats  #: all sets count the same, and within a set all strata
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> Hits:
-        """The hits of some queries that have features."""
-        hits = [(row, hit) for row in rows for hit in row["hits"] if hit["features"]]
+    def of(cls, rows: Sequence[Mapping[str, Any]], legs: str) -> Hits:
+        """The hits of some queries that have features; for `read` those that were read."""
+        hits = [
+            (row, hit)
+            for row in rows
+            for hit in row["hits"]
+            if hit["features"] and (legs != READ or is_read(hit))
+        ]
         strata = defaultdict(set)
         for row, _ in hits:
             strata[row["set"]].add((row["variant"], row["stratum"]))
@@ -185,7 +196,7 @@ class Hits(NamedTuple):
         counts = Counter(keys)
         weights = [1 / (counts[key] * len(strata[key[0]]) * len(strata)) for key in keys]
         return cls(
-            np.array([_heard(row["legs"], hit["features"]) for row, hit in hits]),
+            np.array([_heard(legs, hit["features"]) for _, hit in hits]),
             np.array([float(hit["relevant"]) for _, hit in hits]),
             np.array(weights),
         )
@@ -223,12 +234,16 @@ class Hits(NamedTuple):
 
 
 def _heard(legs: str, features: Sequence[float]) -> list[float]:
-    """The features without those of a leg that did not answer."""
-    silent = SILENT.get(legs)
+    """The features without those that a model does not have."""
     return [
-        0.0 if silent and name.startswith(silent) else value
+        0.0 if name.startswith(SILENT[legs]) else value
         for name, value in zip(FEATURES, features, strict=True)
     ]
+
+
+def is_read(hit: Mapping[str, Any]) -> bool:
+    """Whether a model has read a hit with its query."""
+    return bool(hit["features"] and hit["features"][FEATURES.index(READ)])
 
 
 def _sigmoid(odds: Floats) -> Floats:
@@ -237,25 +252,43 @@ def _sigmoid(odds: Floats) -> Floats:
 
 def fit(rows: Path) -> None:
     """Write the weights, and the floor that keeps what is to be kept."""
-    development = [row for row in _read(rows) if row["split"] == "dev"]
-    models = {}
+    development = [*_learnt_from(_read(rows))]
+    models: dict[str, Any] = {}
     for legs in LEGS:
-        own = [row for row in development if row["legs"] == legs]
-        models[legs] = asdict(with_floors(own, Hits.of(own).fit()))
+        fitted = fitted_to([row for row in development if row["legs"] == legs], legs)
+        models |= {name: asdict(model) for name, model in fitted.items()}
     WEIGHTS.write_text(json.dumps(models) + "\n", encoding="utf-8")
     print(json.dumps(models, indent=1))
 
 
-def with_floors(rows: Sequence[Mapping[str, Any]], plain: VerdictModel) -> VerdictModel:
+def _learnt_from(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    return (row for row in rows if row["split"] == "dev" and row["set"] in MEMORIES)
+
+
+def fitted_to(rows: Sequence[Mapping[str, Any]], legs: str) -> Models:
+    """The model of recalls by some legs, and that of hits that were read, if any were."""
+    unread = [{**row, "hits": [_unread(hit) for hit in row["hits"]]} for row in rows]
+    models = {legs: with_floors(unread, {legs: Hits.of(unread, legs).fit()}, legs)}
+    if any(is_read(hit) for row in rows for hit in row["hits"]):
+        models[READ] = with_floors(rows, {**models, READ: Hits.of(rows, READ).fit()}, READ)
+    return models
+
+
+def _unread(hit: Mapping[str, Any]) -> dict[str, Any]:
+    return {**hit, "features": hit["features"] and _heard("both", hit["features"])}
+
+
+def with_floors(rows: Sequence[Mapping[str, Any]], models: Models, legs: str) -> VerdictModel:
     """The floors that fold most of what cannot be answered, and keep as much as `KEEP` says.
 
     All sets and sizes of small stores count the same: one set alone may have answers that nothing
     points at.
     """
+    plain = models[legs]
     known: dict[str, list[Floats]] = defaultdict(list)  # by set: best, relevant, memories
     unknown: dict[str, list[Floats]] = defaultdict(list)
     for row in rows:
-        hits = judged(row, plain)
+        hits = judged(row, models)
         relevant = [probability for probability, label in hits if label]
         if not hits or row["variant"] == "removed" or "prompt" in row["stratum"]:
             continue
@@ -278,12 +311,12 @@ def with_floors(rows: Sequence[Mapping[str, Any]], plain: VerdictModel) -> Verdi
 
     tried = [round(float(x), 4) for x in np.geomspace(0.001, 0.4, 60)]
     beside = max(x for x in tried if kept(replace(plain, beside=x)) >= KEEP_BESIDE)
-    models = []
+    fitted = []
     for per_decade in PER_DECADE:
         model = replace(plain, beside=beside, per_decade=per_decade)
         good = [x for x in tried if kept(replace(model, perhaps=x)) >= KEEP]
-        models.append(replace(model, perhaps=max(good)))
-    return max(models, key=folded)
+        fitted.append(replace(model, perhaps=max(good)))
+    return max(fitted, key=folded)
 
 
 def _perhaps(model: VerdictModel, memories: Floats) -> Floats:
@@ -292,11 +325,13 @@ def _perhaps(model: VerdictModel, memories: Floats) -> Floats:
     return np.array([floors[decades] for decades in memories.tolist()])
 
 
-def judged(row: Mapping[str, Any], model: VerdictModel) -> list[tuple[float, bool]]:
+def judged(row: Mapping[str, Any], models: Models) -> list[tuple[float, bool]]:
     """The probability of each hit of a query, and whether it is relevant."""
     return [
         (
-            model.probability(dict(zip(FEATURES, hit["features"], strict=True)))
+            models[READ if is_read(hit) else row["legs"]].probability(
+                dict(zip(FEATURES, hit["features"], strict=True))
+            )
             if hit["features"]
             else EXACT,
             hit["relevant"],
@@ -317,17 +352,18 @@ def check(rows: Path, split: str, only_legs: Sequence[str]) -> None:
         print(f"\n{legs}, {split} queries, each set left out\n")
         print(f"{'set':16}{'stratum':34}{'n':>5}{'nothing':>9}{'found':>8}{'AUROC':>8}{'kept':>8}")
         for name in dict.fromkeys(row["set"] for row in known):
-            others = [row for row in known if row["set"] != name and row["split"] == "dev"]
+            others = [row for row in _learnt_from(known) if row["set"] != name]
             if not others:
                 continue
-            model = with_floors(others, Hits.of(others).fit())
+            models = fitted_to(others, legs)
             own = [row for row in known if row["set"] == name and row["split"] == split]
-            errors.append(_show(name, own, model))
+            errors.append(_show(name, own, models))
         print(f"\ncalibration error: mean {np.mean(errors):.3f}, largest {max(errors):.3f}")
 
 
-def _show(name: str, rows: Sequence[Mapping[str, Any]], model: VerdictModel) -> float:
-    hits = {id(row): judged(row, model) for row in rows}
+def _show(name: str, rows: Sequence[Mapping[str, Any]], models: Models) -> float:
+    *_, model = models.values()  # that of read hits, if there is one, has the floors
+    hits = {id(row): judged(row, models) for row in rows}
     best = {key: max((p for p, _ in each), default=0.0) for key, each in hits.items()}
     whole = [row for row in rows if row["variant"] == "whole"]
     known = [best[id(row)] for row in whole if row["answerable"] and "prompt" not in row["stratum"]]

@@ -39,6 +39,7 @@ LEFT_OUT = ("strategyqa-facts", "sni-adversarialqa-answerable", "intents")
 IN_A_ROW = 10  # words that two texts may not have in common
 SHORTEST = 5  # words of a shorter text that count as a whole
 LONGEST = 900  # characters of a passage
+NEAR = 3  # memories beside a development question that none answers
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -59,6 +60,7 @@ def main() -> None:
         "questions": questions,
         "pairs": [line for name in PAIRS for line in _lines(DATA / "changes" / f"{name}.jsonl")],
         "threads": [*_lines(DATA / "changes" / "threads.jsonl")],
+        "stores": [*_lines(DATA / "changes" / "stores.jsonl")],
         "background": [
             (line["user_id"], line["content"])
             for name in BACKGROUND
@@ -66,6 +68,7 @@ def main() -> None:
         ],
         "labelled": [*_labelled()],
         "chosen": [*_chosen()],
+        "answering": [*_answering()],
     }
     with gzip.open(folder / "data.json.gz", "wt", encoding="utf-8") as file:
         json.dump(data, file)
@@ -161,6 +164,25 @@ def _chosen() -> Iterator[tuple[bool, str, str, str]]:
             if sum(answers) == 1 and (states or pair["label"] != "outdates"):
                 texts = (line["text"], content[pair["older"]], content[pair["newer"]])
                 yield (answers[1], *texts)
+
+
+def _answering() -> Iterator[tuple[bool, str, str]]:
+    """Development questions of `unanswerable`, each with the memories that share most words."""
+    folder = DATA / "unanswerable"
+    stores: dict[str, list[dict[str, Any]]] = {}
+    for line in _lines(folder / "corpus.jsonl.gz"):
+        stores.setdefault(line["user_id"], []).append(line)
+    answers = {line["query_id"]: line["relevant_ids"] for line in _lines(folder / "qrels.jsonl")}
+    for line in _lines(folder / "queries.jsonl"):
+        if line["split"] != "dev":
+            continue
+        relevant = answers.get(line["query_id"], ())
+        asked = {*_WORD.findall(line["text"].lower())}
+        store = stores[line["user_id"]]
+        near = sorted(store, key=lambda x: -len(asked & {*_WORD.findall(x["content"].lower())}))
+        for memory in near[:NEAR] if not relevant else store:
+            if not relevant or memory["id"] in relevant:
+                yield bool(relevant), line["text"], memory["content"]
 
 
 def _in_bytes(weights: Mapping[str, NDArray[np.float32]]) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -37,13 +37,16 @@ class Thread(NamedTuple):
 
 def as_thread(line: dict[str, Any]) -> Thread:
     """A line of `threads.jsonl`, or a labelled pair of the other training files."""
+    asks: list[tuple[str, list[int], list[int], float]] = []
+    if "store" in line:  # a store of which nothing outdates anything, and many questions
+        asks = [(text, now, [], 1.0) for text, now, *_ in line["asks"]]
+        return Thread(line["store"], [text for _, text in line["memories"]], [], asks)
     if "memories" in line:
         places = combinations(range(len(line["memories"])), 2)
         outdates, unclear = ({(a, b) for a, b in line[x]} for x in ("outdates", "unclear"))
         pairs = [(b, a, (b, a) in outdates) for a, b in places if (b, a) not in unclear]
         asks = [(text, now, stale, 1.0) for text, now, stale in line["asks"]]
         return Thread(line["world"], [text for _, text in line["memories"]], pairs, asks)
-    asks = []
     for text, older, newer in line.get("asks") or [(line["question"], 1, 1)]:
         answering = [place for place, answers in enumerate((older, newer)) if answers]
         is_stale = line["outdates"] and len(answering) > 1
@@ -93,7 +96,7 @@ def embedded(reader: Reader, texts: Texts) -> Tensor:
     with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
         for part in torch.argsort(texts.lengths).split(1_024):
             ids, mask = joined((texts.ids[part], texts.lengths[part]))
-            hidden = reader.hidden(ids, mask).float() * mask[..., None]
+            hidden = reader.hidden(ids, mask)[-1].float() * mask[..., None]
             vectors[part] = functional.normalize(hidden.sum(1), dim=1)
     return vectors
 
@@ -147,23 +150,28 @@ class Material:
         own: list[tuple[str, list[int], list[int], float]] = []
         #: Where the older states what was, where it does not answer, and where only it answers.
         self.choices: tuple[list[Choice], ...] = ([], [], [])
-        for thread in map(as_thread, data["pairs"] + data["threads"]):
+        for thread in map(as_thread, data["pairs"] + data["threads"] + data["stores"]):
             ids = [self._of(text) for text in thread.memories]
             worlds.setdefault(thread.world, set()).update(ids)
-            self._together |= {frozenset(two) for two in combinations(ids, 2)}
+            if thread.pairs:
+                self._together |= {frozenset(two) for two in combinations(ids, 2)}
             self.pairs += [(ids[older], ids[newer], label) for newer, older, label in thread.pairs]
             for text, now, stale, counts in thread.asks:
                 answers = [ids[x] for x in (*now, *stale)]
-                others = [x for x in ids if x not in answers]
-                self._add_choices(len(asked), ids, now, stale)
+                others = [x for x in ids if x not in answers and thread.pairs]
+                if thread.pairs:
+                    self._add_choices(len(asked), ids, now, stale)
                 own.append((thread.world, answers, others, counts))
                 asked.append(text)
         background: dict[str, set[int]] = {}
         for user, content in data["background"]:
             background.setdefault(user, set()).add(self._of(content))
         self.first_question = len(self.contents)
-        shown = [*data["labelled"], *data["chosen"]]  # a label, then texts
-        first_shown = self.first_question + len(asked)
+        shown = [*data["labelled"], *data["chosen"], *data["answering"]]  # a label, then texts
+        self._first_answering = first_shown = self.first_question + len(asked)
+        self._first_answering += sum(
+            len(texts) for _, *texts in (*data["labelled"], *data["chosen"])
+        )
         texts = [*self.contents, *asked, *(text for _, *texts in shown for text in texts)]
         self.texts = Texts(tokenizer, texts, range(self.first_question, first_shown))
         self.development = [*_rows_of(shown, first_shown)]
@@ -171,6 +179,8 @@ class Material:
         self._vectors = embedded(miner, self.texts)
         self._add_general(data["questions"], sources)
         self.general = len(self.questions)
+        of_stores = sum(len(store["asks"]) for store in data["stores"])
+        self.first_store = len(asked) - of_stores
         self._add_own(own, {world: sorted(ids) for world, ids in worlds.items()})
         self.changes = [pair for pair in self.pairs if pair[2]]
         self.near_misses = [pair for pair in self.pairs if not pair[2]]
@@ -183,6 +193,10 @@ class Material:
                 continue
             kind = 2 if older in now else int(older not in stale)
             self.choices[kind].append(Choice(question, ids[older], ids[newer], newer in now))
+
+    def kind(self, row: tuple[int, int, int]) -> int:
+        """What a development row shows: 0 two memories, 1 with a question, 2 a question and one."""
+        return 2 if row[1] >= self._first_answering else int(row[0] != NONE)
 
     def _of(self, content: str) -> int:
         if content not in self._number:

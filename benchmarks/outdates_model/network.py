@@ -1,4 +1,4 @@
-"""The network that reads two or three texts at once: BERT's layers with two numbers on top."""
+"""The network that reads two or three texts at once: BERT's layers, two numbers at each exit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch.nn import functional
 
 DEVICE = "cuda"
 ANSWERS, OUTDATES = 0, 1  # the two numbers that a model gives; the second also for a question
+EXITS = (4, 6, 12)  # layers after which it gives them: the first are quick, the last is the surest
 
 
 class Layer(nn.Module):
@@ -58,18 +59,23 @@ class Reader(nn.Module):
         self.words, self.places = nn.Embedding(30_522, size), nn.Embedding(512, size)
         self.norm, self.drop = nn.LayerNorm(size, 1e-12), nn.Dropout(0.1)
         self.layers = nn.ModuleList(Layer() for _ in range(layers))
-        self.numbers = nn.Linear(size, 2)
+        self.numbers = nn.ModuleList(nn.Linear(size, 2) for _ in EXITS)
 
-    def hidden(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """The last layer."""
-        hidden = self.drop(self.norm(self.words(ids) + self.places.weight[: ids.shape[1]]))
+    def hidden(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
+        """What each layer gives."""
+        hidden = [self.drop(self.norm(self.words(ids) + self.places.weight[: ids.shape[1]]))]
         for layer in self.layers:
-            hidden = layer(hidden, mask[:, None, None, :])
+            hidden.append(layer(hidden[-1], mask[:, None, None, :]))
         return hidden
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Two numbers for each pair."""
-        return self.numbers(self.hidden(ids, mask)[:, 0].float())
+        """For each pair and exit: two numbers."""
+        hidden = self.hidden(ids, mask)
+        told = [
+            numbers(hidden[place][:, 0].float())
+            for place, numbers in zip(EXITS, self.numbers, strict=True)
+        ]
+        return torch.stack(told, 1)
 
     def names(self) -> dict[str, str]:
         """By parameter: its usual name. Every token is of the first segment."""
@@ -102,16 +108,17 @@ class Reader(nn.Module):
         return reader.to(DEVICE)
 
     def save(self, path: Path) -> None:
-        """Write what was trained, with the second number alone: matrices in bytes."""
+        """Write what was trained, matrices in bytes."""
         state = {
             name: value.detach().cpu().float().numpy() for name, value in self.state_dict().items()
         }
         written: dict[str, Any] = {
             "embeddings.position_embeddings.weight": state["places.weight"].astype(np.float16),
             "embeddings.token_type_embeddings.weight": np.zeros((2, 384), np.float16),
-            "classifier.weight": state["numbers.weight"][OUTDATES:].astype(np.float16),
-            "classifier.bias": state["numbers.bias"][OUTDATES:].astype(np.float16),
         }
+        for end in ("weight", "bias"):  # of the last exit
+            numbers = state[f"numbers.{len(EXITS) - 1}.{end}"]
+            written[f"classifier.{end}"] = numbers.astype(np.float16)
         for own, usual in self.names().items():
             if own == "words.weight":
                 continue

@@ -30,9 +30,10 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from outdates_model.material import BASE, LAYERS, NONE, Choice, Material, joined
-from outdates_model.network import ANSWERS, DEVICE, OUTDATES, Reader
+from outdates_model.network import ANSWERS, DEVICE, EXITS, OUTDATES, Reader
 
 SEED = 17
+AT_ONCE = 2_048  # rows that are read at once
 PARTS = 3  # of a batch, by length, so that little is padding
 NEIGHBOUR_COUNTS = 0.7  # as much as a labelled pair
 CHANGES = 0.45  # of the labelled pairs in a step
@@ -46,13 +47,15 @@ class Phase(NamedTuple):
     seconds: float
     rate: float
     general: int  #: questions of the public texts in a step ...
-    own: int  #: ... and of the training pairs
+    own: int  #: ... of the training pairs and threads ...
+    stores: int  #: ... and of small stores
     labelled: int  #: pairs in a step ...
     neighbours: int  #: ... pairs of neighbours ...
     choices: int  #: ... and questions with two memories
 
 
-PHASES = (Phase(200, 1e-4, 96, 16, 24, 40, 24), Phase(500, 6e-5, 24, 64, 96, 96, 128))
+PHASES = (Phase(140, 1e-4, 96, 16, 8, 24, 40, 24), Phase(480, 6e-5, 10, 48, 28, 88, 80, 120))
+EXIT_COUNTS = (0.4, 0.4, 1.0)  # how much what each exit tells counts
 
 
 Row = tuple[int, int, int]  #: a question or NONE, and two texts; or NONE, a question and a text
@@ -94,24 +97,32 @@ class Training:
         choices, is_newer = self._choices(phase)
         numbers = self._numbers([*questions, *pairs, *choices])
         first, second = len(questions), len(questions) + len(pairs)
-        answers = numbers[:first, ANSWERS].view_as(labels)
-        each = functional.binary_cross_entropy_with_logits(
-            answers, labels, reduction="none", pos_weight=torch.tensor(3.0, device=DEVICE)
-        ).mean(1)
-        right = torch.logsumexp(answers, 1) - (answers * labels).sum(1)
-        loss = ((each + 0.5 * right * labels.sum(1)) * counts).mean()
-        each = functional.binary_cross_entropy_with_logits(
-            numbers[first:second, OUTDATES], outdates, reduction="none"
-        )
-        loss += (each * pair_counts).sum() / pair_counts.sum()
-        return loss + functional.binary_cross_entropy_with_logits(
-            numbers[second:, OUTDATES], is_newer
+        losses = []
+        for told in numbers.unbind(1):
+            answers = told[:first, ANSWERS].view_as(labels)
+            each = functional.binary_cross_entropy_with_logits(
+                answers, labels, reduction="none", pos_weight=torch.tensor(3.0, device=DEVICE)
+            ).mean(1)
+            right = torch.logsumexp(answers, 1) - (answers * labels).sum(1)
+            loss = ((each + 0.5 * right * labels.sum(1)) * counts).mean()
+            each = functional.binary_cross_entropy_with_logits(
+                told[first:second, OUTDATES], outdates, reduction="none"
+            )
+            loss += (each * pair_counts).sum() / pair_counts.sum()
+            losses.append(
+                loss
+                + functional.binary_cross_entropy_with_logits(told[second:, OUTDATES], is_newer)
+            )
+        return sum(
+            (loss * count for loss, count in zip(losses, EXIT_COUNTS, strict=True)),
+            torch.zeros((), device=DEVICE),
         )
 
     def _questions(self, phase: Phase) -> tuple[list[Row], Tensor, Tensor]:
         material = self.material
         chosen = random.sample(range(material.general), phase.general)
-        chosen += random.sample(range(material.general, len(material.questions)), phase.own)
+        chosen += random.sample(range(material.general, material.first_store), phase.own)
+        chosen += random.sample(range(material.first_store, len(material.questions)), phase.stores)
         groups = [material.candidates(material.questions[place]) for place in chosen]
         rows = [
             (NONE, material.first_question + place, text)
@@ -165,19 +176,22 @@ class Training:
         return torch.cat(parts)[back]
 
     def areas(self) -> str:
-        """How well changes of the development topics are told from near-misses, and choices."""
+        """How well each exit tells, on development topics: changes, choices, what answers."""
         self.reader.eval()
         rows, labels = zip(*self.material.development, strict=True)
+        kinds = torch.tensor([*map(self.material.kind, rows)])
+        right = torch.tensor(labels)
         with torch.no_grad():
-            numbers = self._numbers(rows)[:, OUTDATES].cpu()
+            parts = [rows[begin : begin + AT_ONCE] for begin in range(0, len(rows), AT_ONCE)]
+            numbers = torch.cat([self._numbers(part) for part in parts])
         self.reader.train()
         told = []
-        for has_question in (False, True):
-            own = torch.tensor([(row[0] != NONE) == has_question for row in rows])
-            right = torch.tensor(labels)
-            above = numbers[own & right][:, None] > numbers[own & ~right]
-            told.append(f"{float(above.float().mean()):.3f}")
-        return f"AUC of development pairs {told[0]}, of choices {told[1]}"
+        for exit_numbers in numbers.cpu().unbind(1):
+            for kind, column in enumerate((OUTDATES, OUTDATES, ANSWERS)):
+                own = exit_numbers[:, column]
+                above = own[(kinds == kind) & right][:, None] > own[(kinds == kind) & ~right]
+                told.append(f"{float(above.float().mean()):.3f}")
+        return f"AUC of changes, choices and answers by exit {EXITS}: {' '.join(told)}"
 
 
 def _tensor(values: Sequence[Any]) -> Tensor:

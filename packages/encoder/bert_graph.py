@@ -2,7 +2,7 @@
 
 The graph takes `input_ids` and `attention_mask`. That of a sentence encoder gives `embedding`: the
 mean of the last layer over the tokens that are not padding, scaled to length 1. That of a
-cross-encoder, whose weights have a `classifier`, gives `logit`: one number for two texts.
+cross-encoder, whose weights have a `classifier`, gives `logits`: its numbers for two texts.
 
 Matrices are multiplied in 8-bit integers, which takes a third of the time of 32-bit floats; all
 else is computed in floats. What keeps the cosine with the unrounded encoder above .998:
@@ -71,6 +71,7 @@ class BertGraph:
             hidden = self._layer(f"encoder.layer.{layer}.", hidden, mask)
         is_scoring = "classifier.weight" in self._weights
         output = self._scored(hidden) if is_scoring else self._pooled(hidden)
+        width = len(self._weights["classifier.bias"]) if is_scoring else self.dimensions
         tokens = ("batch", "tokens")
         graph = helper.make_graph(
             self._nodes,
@@ -79,11 +80,7 @@ class BertGraph:
                 helper.make_tensor_value_info("input_ids", TensorProto.INT64, tokens),
                 helper.make_tensor_value_info("attention_mask", TensorProto.INT64, tokens),
             ],
-            [
-                helper.make_tensor_value_info(
-                    output, TensorProto.FLOAT, ("batch", 1 if is_scoring else self.dimensions)
-                )
-            ],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, ("batch", width))],
             [*self._constants.values()],
         )
         return helper.make_model(
@@ -165,14 +162,14 @@ class BertGraph:
         return self._node("LpNormalization", total, output="embedding", axis=-1, p=2)
 
     def _scored(self, hidden: str) -> str:
-        """A number from the first token, which stands for both texts."""
+        """Numbers from the first token, which stands for both texts."""
         first = self._constant("first_token", np.array(0, np.int64))
         return self._node(
             "Gemm",
             self._node("Gather", hidden, first, axis=1),
             self._weight("classifier.weight"),
             self._weight("classifier.bias"),
-            output="logit",
+            output="logits",
             transB=1,
         )
 

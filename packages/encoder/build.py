@@ -25,8 +25,8 @@ from published import MODELS, BuildFailed, Model, digest, tokenizer
 
 SHIPPED = ("minilm", "e5-small")  #: which of them the wheel holds
 REVISION = 2  #: raised when a graph of the same weights would give other vectors
-PAIR_READER = "outdates"  #: the model that reads two memories ...
-PAIR_READER_BASE = "e5-small"  #: ... and the encoder that it was made from
+READER = "reader"  #: the model that reads two texts together ...
+READER_BASE = "e5-small"  #: ... and the encoder that it was made from
 PRECISION = "int8"  #: matrices are stored and multiplied in 8-bit integers
 
 _HERE = Path(__file__).parent
@@ -70,7 +70,7 @@ def build_package(package: Path, downloads: Path) -> None:
         shutil.copyfile(source, copy)
     for key in SHIPPED:
         build_model(key, downloads, package / _MODELS / key)
-    build_pair_reader(downloads, package / _MODELS / PAIR_READER)
+    build_reader(downloads, package / _MODELS / READER)
 
 
 def build_model(key: str, downloads: Path, folder: Path) -> None:
@@ -85,8 +85,8 @@ def build_model(key: str, downloads: Path, folder: Path) -> None:
     write_card(model, graph.dimensions, folder)
 
 
-def build_pair_reader(downloads: Path, folder: Path) -> None:
-    """Make the model that reads two memories and tells whether the newer outdates the older.
+def build_reader(downloads: Path, folder: Path) -> None:
+    """Make the model that reads two texts together and gives two numbers about them.
 
     Its layers were trained here (benchmarks/outdates_model) from those of a published encoder,
     with whose words they go.
@@ -94,9 +94,9 @@ def build_pair_reader(downloads: Path, folder: Path) -> None:
     Raises:
         BuildFailed: the weights cannot be had, or are not those that were published.
     """
-    model = MODELS[PAIR_READER_BASE]
+    model = MODELS[READER_BASE]
     words = "embeddings.word_embeddings.weight"
-    own = from_bytes(_HERE / "weights" / f"{PAIR_READER}.npz")
+    own = from_bytes(_HERE / "weights" / f"{READER}.npz")
     _write_graph(model, own | {words: _published(model, downloads)[words]}, folder)
     write_tokenizer(tokenizer(downloads), folder / "tokenizer.json")
     config = {"max_position_embeddings": _PAIR_TOKENS}

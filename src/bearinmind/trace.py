@@ -203,11 +203,18 @@ class RerankReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairsRead:
-    """Pairs of memories that a model read together with the question, to tell which is current."""
+    """What a model read with the question: hits, and two memories of which one is current."""
 
     pairs: int
     milliseconds: float
-    error: str | None = None  #: set when it failed and only what is marked was put in order
+    error: str | None = None  #: set when it failed: scores alone give the order and the verdict
+
+    def __add__(self, other: PairsRead) -> PairsRead:
+        return PairsRead(
+            pairs=self.pairs + other.pairs,
+            milliseconds=self.milliseconds + other.milliseconds,
+            error=self.error or other.error,
+        )
 
 
 class Judged(NamedTuple):
@@ -266,7 +273,7 @@ class Trace:
     dropped: Sequence[Dropped]
     milliseconds: Mapping[str, float]  #: by stage
     rerank: RerankReport | None = None  #: None when no reranker is set
-    read: PairsRead | None = None  #: None when nothing was to be told apart
+    read: PairsRead | None = None  #: None when no model read anything
     #: By memory: how the concept graph led to it.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
     time: QuestionTime = QuestionTime()  #: what the question says about time
@@ -292,7 +299,7 @@ class Trace:
         if self.rerank and self.rerank.error:
             failed.append(f"rerank failed: {self.rerank.error}")
         if self.read and self.read.error:
-            failed.append(f"reading what is current failed: {self.read.error}")
+            failed.append(f"reading the memories failed: {self.read.error}")
         return tuple(failed)
 
     @property

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 from bearinmind.errors import EmbedderFailure, RerankerFailure
 from bearinmind.models import encoder_socket
 from bearinmind.models.encoder_socket import EncoderService, SocketEmbedder, serving
-from bearinmind.protocols import Embedder
+from bearinmind.protocols import Embedder, ReadPairs, Reads
 from support.embedders import WordEmbedder
 
 
@@ -91,18 +92,26 @@ def test_a_lent_vector_is_the_one_that_the_model_makes(place: Path) -> None:
 PAIRS = [("We use Redis.", "We use Valkey."), ("a", "b")]
 
 
-def halves(pairs: Sequence[tuple[str, str]]) -> list[float]:
+def halves(_reads: Reads, pairs: Sequence[tuple[str, str]]) -> list[float]:
     return [0.5] * len(pairs)
 
 
-def reading(reads: Callable[[Sequence[tuple[str, str]]], Sequence[float]]) -> EncoderService:
+def reading(read_pairs: ReadPairs) -> EncoderService:
     """A service that reads pairs."""
-    return EncoderService(lambda _space: None, lambda: None, lambda: reads)
+    return EncoderService(lambda _space: None, lambda: None, lambda: read_pairs)
+
+
+def lengths(reads: Reads, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Of the first texts, or of the second, so that the two can be told apart."""
+    side = int(reads is Reads.ANSWERS)
+    return [len(pair[side]) / 100 for pair in pairs]
 
 
 def test_pairs_are_read_by_the_worker(place: Path) -> None:
-    with serving([place], reading(lambda pairs: [len(one) / 100 for one, _ in pairs])):
-        assert encoder_socket.read_pairs([place], halves, PAIRS) == [0.13, 0.01]
+    with serving([place], reading(lengths)):
+        read = partial(encoder_socket.read_pairs, [place], halves)
+        assert read(Reads.OUTDATES, PAIRS) == [0.13, 0.01]
+        assert read(Reads.ANSWERS, PAIRS) == [0.14, 0.01]
 
 
 @pytest.mark.parametrize(
@@ -112,17 +121,22 @@ def test_pairs_are_read_here_when_the_worker_says_nothing_useful(
     place: Path, answer: dict[str, Any]
 ) -> None:
     with answering(place, lambda _: json.dumps(answer).encode() + b"\n"):
-        assert encoder_socket.read_pairs([place], halves, PAIRS) == [0.5, 0.5]
-    assert encoder_socket.read_pairs([place], halves, PAIRS) == [0.5, 0.5]  # nobody is there
+        assert encoder_socket.read_pairs([place], halves, Reads.OUTDATES, PAIRS) == [0.5, 0.5]
+    # Now nobody is there.
+    assert encoder_socket.read_pairs([place], halves, Reads.OUTDATES, PAIRS) == [0.5, 0.5]
 
 
 def test_a_worker_says_why_it_reads_no_pairs() -> None:
-    def fails(_: Sequence[tuple[str, str]]) -> list[float]:
+    def fails(_reads: Reads, _pairs: Sequence[tuple[str, str]]) -> list[float]:
         raise RerankerFailure("the model is damaged")
 
-    asked = json.dumps({"version": 1, "pairs": PAIRS}).encode()
+    def line(**request: object) -> bytes:
+        return json.dumps({"version": 1, **request}).encode()
+
+    asked = line(reads="answers", pairs=PAIRS)
     assert reading(fails)(asked) == {"error": "the model is damaged"}
-    assert "error" in reading(halves)(json.dumps({"version": 1, "pairs": [3]}).encode())
+    assert "error" in reading(halves)(line(reads="answers", pairs=[3]))
+    assert "error" in reading(halves)(line(reads="tea leaves", pairs=PAIRS))
     assert "error" in service()(asked)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from bearinmind.models.cross_encoder import CrossEncoder, PairReader
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.factory import EmbedderOptions, choose_embedder, pair_reader
 from bearinmind.outdates.verdicts import OFFER, judgement_of
-from bearinmind.protocols import ReadPairs, Store
+from bearinmind.protocols import ReadPairs, Reads, Store
 from bearinmind.testing import FixedClock
 from bearinmind.trace import Answer
 from bearinmind.types import Decider, Judgement, Link, LinkKind, MemoryId
@@ -92,9 +93,10 @@ def doubtful(mind: Mind, clock: FixedClock, reads: ReadPairs) -> Answer:
 def test_a_question_is_read_with_both_and_the_trace_says_so(mind: Mind, clock: FixedClock) -> None:
     asked: list[tuple[str, str]] = []
 
-    def reads(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        asked.extend(pairs)
-        return [0.999]
+    def reads(what: Reads, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        if what is Reads.OUTDATES:
+            asked.extend(pairs)
+        return [0.999] * len(pairs)
 
     answer = doubtful(mind, clock, reads)
     assert answer.hits[0].memory.content.startswith("Ring Piet")
@@ -103,11 +105,11 @@ def test_a_question_is_read_with_both_and_the_trace_says_so(mind: Mind, clock: F
     assert first.endswith("with Hanna.")
     assert second.startswith("Ring Piet")
     assert answer.trace.read is not None
-    assert answer.trace.read.pairs == 1
+    assert answer.trace.read.pairs == 2  # the first, which surely answers, and both together
 
 
 def test_a_reader_that_fails_costs_the_order_and_is_told(mind: Mind, clock: FixedClock) -> None:
-    def fails(_: Sequence[tuple[str, str]]) -> list[float]:
+    def fails(_reads: Reads, _pairs: Sequence[tuple[str, str]]) -> list[float]:
         raise RerankerFailure("the model is damaged")
 
     answer = doubtful(mind, clock, fails)
@@ -151,9 +153,11 @@ def test_a_pair_is_read_once() -> None:
             read.extend(pairs)
             return [len(one) / 10 for one, _ in pairs]
 
-    reads = PairReader(Counting(Path("nowhere")))
-    assert reads([("a", "b"), ("aa", "b")], seconds=1) == [0.1, 0.2]
-    assert reads([("aa", "b"), ("aaa", "b"), ("a", "b")], seconds=1) == [0.2, 0.3, 0.1]
+    reads = partial(
+        PairReader(dict.fromkeys(Reads, Counting(Path("nowhere")))), Reads.OUTDATES, seconds=1
+    )
+    assert reads([("a", "b"), ("aa", "b")]) == [0.1, 0.2]
+    assert reads([("aa", "b"), ("aaa", "b"), ("a", "b")]) == [0.2, 0.3, 0.1]
     assert read == [("a", "b"), ("aa", "b"), ("aaa", "b")]
 
 
@@ -161,6 +165,6 @@ def test_the_order_of_the_two_texts_matters() -> None:
     read = pair_reader(choose_embedder("local", EmbedderOptions()))
     assert read is not None
     used, ended = "We use Redis for sessions.", "We no longer use Redis for sessions."
-    forward, backward = read([(used, ended), (ended, used)])
+    forward, backward = read(Reads.OUTDATES, [(used, ended), (ended, used)])
     assert forward > 0.9
     assert forward > backward

@@ -48,7 +48,7 @@ def filled(open_memory: Open, request: pytest.FixtureRequest) -> Mind:
 
 
 def test_the_weights_know_every_feature_and_keep_its_sign() -> None:
-    assert {*verdict.models()} == {"both", "words", "meaning"}
+    assert {*verdict.models()} == {"both", "words", "meaning", "read"}
     for model in verdict.models().values():
         assert {*model.weights} <= {*SIGNS}
         assert all(weight * SIGNS[name] >= 0 for name, weight in model.weights.items())

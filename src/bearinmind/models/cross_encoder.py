@@ -10,7 +10,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from bearinmind.errors import RerankerFailure
 from bearinmind.models import forks
 from bearinmind.models.local import disable_telemetry, first_line, token_batches
-from bearinmind.protocols import Passage
+from bearinmind.protocols import Passage, Reads
 
 if TYPE_CHECKING:  # numpy takes a tenth of a second to import
     from numpy.typing import NDArray
@@ -56,8 +56,8 @@ class _Model:
         encoded: list[Any] = self.tokenizer.encode_batch([*pairs])
         return encoded
 
-    def run(self, batch: Sequence[Any]) -> list[float]:
-        """A score from 0 to 1 for each pair of a batch."""
+    def run(self, batch: Sequence[Any], column: int | None) -> list[float]:
+        """A score from 0 to 1 for each pair of a batch; by one of its numbers, if it has many."""
         import numpy as np  # noqa: PLC0415
 
         shape = (len(batch), max(len(pair.ids) for pair in batch))
@@ -72,14 +72,16 @@ class _Model:
             ):
                 columns[name][row, : len(values)] = values
         inputs = {name: column for name, column in columns.items() if name in self.inputs}
-        return _scores(self.session.run(None, inputs)[0], len(batch))
+        logits = self.session.run(None, inputs)[0]
+        return _scores(logits if column is None else logits[:, column], len(batch))
 
 
 class CrossEncoder:
     """Scores pairs with the model of a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, column: int | None = None) -> None:
         self._folder = folder.expanduser()
+        self._column = column
 
     @property
     def name(self) -> str:
@@ -102,7 +104,9 @@ class CrossEncoder:
             for batch in token_batches([len(each.ids) for each in tokens], _BATCH_TOKENS):
                 with _turn(until):
                     for index, score in zip(
-                        batch, model.run([tokens[index] for index in batch]), strict=True
+                        batch,
+                        model.run([tokens[index] for index in batch], self._column),
+                        strict=True,
                     ):
                         scores[index] = score
                 done += len(batch)
@@ -127,17 +131,20 @@ class PairReader:
     No text is kept.
     """
 
-    def __init__(self, model: CrossEncoder) -> None:
-        self._model = model
+    def __init__(self, models: Mapping[Reads, CrossEncoder]) -> None:
+        self._models = models
         self._known: dict[bytes, float] = {}
 
-    def __call__(self, pairs: Sequence[tuple[str, str]], seconds: float) -> list[float]:
+    def __call__(
+        self, reads: Reads, pairs: Sequence[tuple[str, str]], seconds: float
+    ) -> list[float]:
         """A score from 0 to 1 for each two texts; raises `RerankerFailure`."""
-        keys = [blake2b(repr(pair).encode(), digest_size=16).digest() for pair in pairs]
+        keys = [blake2b(repr((reads, pair)).encode(), digest_size=16).digest() for pair in pairs]
         known = {key: self._known[key] for key in keys if key in self._known}
         new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
         if new:
-            known |= zip(new, self._model.of_pairs([*new.values()], seconds), strict=True)
+            scores = self._models[reads].of_pairs([*new.values()], seconds)
+            known |= zip(new, scores, strict=True)
             if len(self._known) > _MOST_KNOWN:
                 self._known.clear()
             self._known |= known

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from bearinmind.errors import EmbedderFailure, MindError
 from bearinmind.models import forks
+from bearinmind.protocols import Reads
 from bearinmind.types import Space
 
 if TYPE_CHECKING:
@@ -127,16 +128,16 @@ class SocketEmbedder:
 
 
 def read_pairs(
-    places: Sequence[Path], own: ReadPairs, pairs: Sequence[tuple[str, str]]
+    places: Sequence[Path], own: ReadPairs, reads: Reads, pairs: Sequence[tuple[str, str]]
 ) -> Sequence[float]:
     """A number for each pair of texts, from the worker or from the own model."""
     for place in places:
-        answer = ask(place, {"version": VERSION, "pairs": [*map(list, pairs)]})
+        answer = ask(place, {"version": VERSION, "reads": reads, "pairs": [*map(list, pairs)]})
         numbers = answer.get("numbers") if answer else None
         known = numbers if isinstance(numbers, list) else []
         if len(known) == len(pairs) and all(isinstance(x, float) and 0 <= x <= 1 for x in known):
             return known
-    return own(pairs)
+    return own(reads, pairs)
 
 
 def ask(place: Path, request: dict[str, Any], limit: float = LIMIT) -> dict[str, Any] | None:
@@ -212,7 +213,7 @@ class EncoderService:
             self._wake()
             return {}
         if "pairs" in request:
-            return self._read(request["pairs"])
+            return self._read(request.get("reads"), request["pairs"])
         return self._embedded(str(request.get("space")), request.get("text"))
 
     def _embedded(self, space: str, text: object) -> dict[str, Any]:
@@ -225,12 +226,13 @@ class EncoderService:
             return {"error": exc.message}
         return {"vector": base64.b64encode(vector.astype("<f4").tobytes()).decode()}
 
-    def _read(self, pairs: object) -> dict[str, Any]:
-        reads = self._pair_reader()
-        if reads is None or not isinstance(pairs, list):
+    def _read(self, reads: object, pairs: object) -> dict[str, Any]:
+        read_pairs = self._pair_reader()
+        if read_pairs is None or not isinstance(pairs, list):
             return {"error": "no pairs are read here"}
         try:
-            return {"numbers": [*reads([(str(one), str(other)) for one, other in pairs])]}
+            texts = [(str(one), str(other)) for one, other in pairs]
+            return {"numbers": [*read_pairs(Reads(str(reads)), texts)]}
         except (TypeError, ValueError):
             return {"error": "not pairs of texts"}
         except MindError as exc:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting
-from bearinmind.protocols import Embedder, ReadPairs, Reranker
+from bearinmind.protocols import Embedder, ReadPairs, Reads, Reranker
 from bearinmind.text.embedded_text import CONTENT
 from bearinmind.types import Space
 
@@ -29,7 +29,7 @@ LOCAL_ENCODERS = ("minilm", "e5-small", "minilm+e5-small")
 SHARE = 0.15
 _GRAPH_REVISION = re.compile(r"(?<=[0-9a-f]{12})\.\d+(?=\.)")
 HASH = "hash"
-PAIR_READER = "outdates"  #: the model of `bearinmind-encoder` that reads two memories
+PAIR_READER = "reader"  #: the model of `bearinmind-encoder` that reads two texts together
 _PAIR_SECONDS = 60.0  # for those of one memory, in the background
 LIBRARIES = ("fastembed", "sentence-transformers")
 PROVIDERS = ("openai", "voyage", "cohere")
@@ -234,7 +234,7 @@ def _memo(spelling: str, options: EmbedderOptions) -> Memo:
 
 
 def pair_reader(embedder: Embedder | None, seconds: float = _PAIR_SECONDS) -> ReadPairs | None:
-    """The model that reads an older and a newer memory; None where memories are not read either.
+    """The model that reads two texts together; None where memories are not read either.
 
     An embedder that counts words stands for a store without models.
     """
@@ -254,7 +254,8 @@ def pair_reader(embedder: Embedder | None, seconds: float = _PAIR_SECONDS) -> Re
 def _pair_reader(folder: Path) -> PairReader:
     from bearinmind.models.cross_encoder import CrossEncoder, PairReader  # noqa: PLC0415
 
-    return PairReader(CrossEncoder(folder))
+    columns = {Reads.ANSWERS: 0, Reads.OUTDATES: 1}  # as it was trained
+    return PairReader({reads: CrossEncoder(folder, column) for reads, column in columns.items()})
 
 
 class OwnedReranker(Reranker, Protocol):

@@ -16,7 +16,7 @@ from bearinmind.outdates.verdicts import (
     judgement_of,
     may_outdate,
 )
-from bearinmind.protocols import ReadPairs, Store
+from bearinmind.protocols import ReadPairs, Reads, Store
 from bearinmind.text import analysis
 from bearinmind.types import (
     Decider,
@@ -129,7 +129,8 @@ class Finder:
         by_words.sort(key=lambda x: (-x[2].probability, other(x)))
         first = {other(x) for x in (*near[:_MOST_READ], *by_words[:_MOST_READ_BY_WORDS])}
         chosen = [x for x in scored if other(x) in first or other(x) in linked]
-        values = self.read_pairs([(older.content, newer.content) for newer, older, _ in chosen])
+        texts = [(older.content, newer.content) for newer, older, _ in chosen]
+        values = self.read_pairs(Reads.OUTDATES, texts)
         return [
             (newer, older, replace(score, probability=model_weights()(value)))
             for (newer, older, score), value in zip(chosen, values, strict=True)

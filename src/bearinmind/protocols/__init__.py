@@ -38,6 +38,7 @@ from bearinmind.protocols.search import NearestSearch as NearestSearch
 from bearinmind.protocols.search import Passage as Passage
 from bearinmind.protocols.search import Readable as Readable
 from bearinmind.protocols.search import ReadPairs as ReadPairs
+from bearinmind.protocols.search import Reads as Reads
 from bearinmind.protocols.search import Reranker as Reranker
 from bearinmind.protocols.search import Spaces as Spaces
 from bearinmind.protocols.search import SpaceState as SpaceState

@@ -58,8 +58,15 @@ class Unavailable(NamedTuple):
     expected: bool = False  #: nothing is wrong: it is turned off, or nothing is embedded yet
 
 
-#: From pairs of texts, the older first: a number from 0 to 1 for each, higher for a change.
-ReadPairs = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+class Reads(StrEnum):
+    """What a model that reads two texts together tells."""
+
+    OUTDATES = "outdates"  #: whether the second memory outdates the first
+    ANSWERS = "answers"  #: whether a memory, the second text, answers a question
+
+
+#: From pairs of texts: a number from 0 to 1 for each.
+ReadPairs = Callable[[Reads, Sequence[tuple[str, str]]], Sequence[float]]
 
 
 class Passage(NamedTuple):

@@ -39,7 +39,7 @@ from bearinmind.types import (
 DEPTH = 20  #: the best candidates whose states are looked at
 _FIRST = 3  # a memory that does not stand among these answers something else ...
 ORDERED = 4  #: ... and only these are put in order
-_CAUTION, _PER_SCORE = 1.43, 5.7  # log odds that a lower score must outweigh (docs/adr/0057)
+_PER_SCORE = 3.6  # log odds that a score lower by a factor e must outweigh (docs/adr/0058)
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # no probability counts as more, not even what somebody has decided
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
@@ -205,7 +205,7 @@ def _precedes(preference: float, ratio: float) -> bool:
     """
     likely = min(max(preference, 1 - _CERTAIN), _CERTAIN)
     odds = math.log(likely / (1 - likely))
-    return odds > (0.0 if ratio >= 1 else _CAUTION - _PER_SCORE * math.log(ratio))
+    return odds > -_PER_SCORE * math.log(min(ratio, 1.0))
 
 
 # ---- where words alone found the links -----------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.errors import MindError
-from bearinmind.outdates.verdicts import is_decided, with_question
+from bearinmind.outdates.verdicts import is_decided
 from bearinmind.protocols import Following, Fusion, Leg, Readable, ReadPairs
 from bearinmind.recall import groups
 from bearinmind.recall.adjust import Adjustments
@@ -22,6 +22,7 @@ from bearinmind.recall.attach import NONE, attachments
 from bearinmind.recall.eligibility import Eligibility, MemoryReader, heads
 from bearinmind.recall.question_time import read
 from bearinmind.recall.rerank import Rerank
+from bearinmind.recall.second_look import read_first, read_states
 from bearinmind.recall.select import Selection, present
 from bearinmind.recall.verdict import Evidence, VerdictModels, models
 from bearinmind.trace import (
@@ -44,7 +45,6 @@ from bearinmind.types import (
     Hit,
     Link,
     LinkKind,
-    Memory,
     MemoryId,
     Query,
     Ranking,
@@ -110,7 +110,7 @@ class Recall:
     rerank: Rerank | None = None
     following: tuple[Following, ...] = ()  #: legs that go on from what the others found
     verdicts: VerdictModels = field(default_factory=models, repr=False)
-    #: The model that reads two memories with the question; None where words alone are compared.
+    #: The model that reads memories with the question; None where words alone are compared.
     pair_reader: Callable[[], ReadPairs | None] = field(default=lambda: None, repr=False)
 
     def __call__(self, query: Query) -> Answer:
@@ -134,7 +134,7 @@ class Recall:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
         if choice.read:
             watch.carve("read", choice.read.milliseconds, out_of="choose")
-        evidence = Evidence(self.verdicts, query.text, rankings, fused)
+        evidence = Evidence(self.verdicts, query.text, rankings, fused, choice.odds)
         probabilities = self._probabilities(choice, evidence)
         best = max(probabilities.values(), default=0.0)
         least = query.min_probability
@@ -258,11 +258,18 @@ class Recall:
         judged, report = self._judge(query, time, eligibility), None
         if self.rerank:
             judged, report = self.rerank(query, judged, eligibility.memories)
+        read_pairs = self.pair_reader()
+        judged, odds, read = read_first(
+            read_pairs, query.text, judged, eligibility.memories, is_ordered=report is not None
+        )
         links = groups.that_matter(newer.outdates, judged)
         seen = {**eligibility.servable(reader, links)}
         seen |= {x.id: eligibility.memories[x.id] for x in judged[: groups.ORDERED]}
         question = groups.Question.of(time.asks, newer.frequency, newer.among)
-        preferences, read = self._preferences(query, judged, links, seen, question)
+        preferences: groups.Preferences | None = {} if read_pairs else None
+        if read_pairs and not self.rerank:
+            preferences, more = read_states(read_pairs, query.text, judged, links, seen, question)
+            read = read + more if read and more else read or more
         arranged = groups.arrange(judged, links, seen, question, query.group, preferences)
         chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)
         below = [  # what would be shown under a memory is left out with it
@@ -271,37 +278,7 @@ class Recall:
             for state in arranged.earlier.get(id_, ())
         ]
         every = [*eligibility.dropped, *dropped, *below]
-        return _Choice(arranged, chosen, every, len(fused), eligibility, report, read)
-
-    def _preferences(
-        self,
-        query: Query,
-        judged: Sequence[Judged],
-        links: Sequence[Link],
-        memories: Mapping[MemoryId, Memory],
-        question: groups.Question,
-    ) -> tuple[groups.Preferences | None, PairsRead | None]:
-        """Which of two states the question asks for; None where no model reads them."""
-        read_pairs = self.pair_reader()
-        if read_pairs is None:
-            return None, None
-        pairs = groups.to_be_read(judged, links, memories, question)
-        if not pairs or self.rerank:
-            return {}, None
-        texts = [with_question(query.text, older.content, newer.content) for older, newer in pairs]
-        began, error = perf_counter(), None
-        numbers: Sequence[float] = ()
-        try:
-            numbers = read_pairs(texts)
-        except MindError as exc:
-            logger.warning("reading pairs failed", extra={"action": "read"})
-            error = f"{exc.code}: {exc.message}"
-        elapsed = (perf_counter() - began) * 1e3
-        preferred = {
-            frozenset((one.id, other.id)): number
-            for (one, other), number in zip(pairs, numbers, strict=False)
-        }
-        return preferred, PairsRead(pairs=len(pairs), milliseconds=elapsed, error=error)
+        return _Choice(arranged, chosen, every, len(fused), eligibility, odds, report, read)
 
     def _judge(self, query: Query, time: QuestionTime, eligibility: Eligibility) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
@@ -418,6 +395,7 @@ class _Choice(NamedTuple):
     dropped: list[Dropped]
     considered: int  #: so many of the best candidates; the others are below the limit
     eligibility: Eligibility
+    odds: Mapping[MemoryId, float]  #: that those which were read answer
     rerank: RerankReport | None = None
     read: PairsRead | None = None
 

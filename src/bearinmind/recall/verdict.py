@@ -2,8 +2,8 @@
 
 A logistic model over the evidence of the legs, the words of the query and the size of the store.
 `benchmarks/verdicts.py` fits its weights, `verdict_weights.json`: one set for recalls by words and
-meaning, one each for either alone. No feature that is evidence can lower a probability: its weight
-has the sign of `SIGNS`.
+meaning, one for hits that a model has read besides, one each for either alone. No feature that is
+evidence can lower a probability: its weight has the sign of `SIGNS`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple, Self
 
 from bearinmind.recall.lexical import TELLING_TOTAL, information
 from bearinmind.text import analysis
-from bearinmind.types import Fused, Memory, Placing, Ranking, Verdict
+from bearinmind.types import Fused, Memory, MemoryId, Placing, Ranking, Verdict
 
 #: Every feature, and whether it speaks for a hit (1) or against it (-1).
 SIGNS: Mapping[str, int] = {
@@ -39,6 +39,8 @@ SIGNS: Mapping[str, int] = {
     "short": -1,  # it lacks words of a short query
     "names_missed": -1,  # it holds none of the query's names and numbers
     "aspect": 1,  # the share of the query's other words that it holds
+    "read": 1,  # what a model that reads it with the query says, as log odds
+    "read_best": 1,  # the most that it says of any hit
     # the query and the store
     "best_reach": 1,  # of the nearest by meaning
     "unknown": -1,  # the share of the query's information that no memory holds
@@ -52,6 +54,7 @@ Placings = Mapping[str, Placing]
 FOUND = 0.5  #: from this probability on a hit is found
 EXACT = 0.95  #: the least probability of a memory that holds what is quoted
 _WORDS, _MEANING, _BOTH = "words", "meaning", "both"  # which legs answered
+_READ = "read"  # both did, and a model has read the hit
 _LEXICAL, _DENSE, _GRAPH = "lexical", "dense", "graph"
 _DEVIATIONS = 6.0  # per unit of the dense leg's evidence
 _NATS = 10.0  # of information per unit of `words_beyond_chance`
@@ -116,7 +119,7 @@ class VerdictModel:
         return Floors(max(self.beside, odds / (1 + odds)), self.beside)
 
 
-#: By which legs answered: `words`, `meaning` or `both`.
+#: By which legs answered: `words`, `meaning`, `both`; `read` if a model read the hit as well.
 VerdictModels = Mapping[str, VerdictModel]
 
 
@@ -174,8 +177,10 @@ class Evidence:
         text: str,
         rankings: Sequence[Ranking],
         fused: Sequence[Fused],
+        odds: Mapping[MemoryId, float],  # that those which a model has read answer
     ) -> None:
         self._models = models
+        self._read = odds
         by_leg = {ranking.leg: ranking for ranking in rankings}
         self._lexical = by_leg.get(_LEXICAL)
         self._dense = by_leg.get(_DENSE)
@@ -187,7 +192,8 @@ class Evidence:
         self._telling = min(1.0, math.log1p(self._among) / math.log(TELLING_TOTAL))
         self._legs = self._answering()
         self._shared = self._of_query()
-        self.floors = models[self._legs].floors(self._shared["memories"])
+        legs = _READ if self._read and self._legs == _BOTH else self._legs
+        self.floors = models[legs].floors(self._shared["memories"])
         #: Who asks with one word wants the memories that hold it, whatever they say.
         self._is_keyword = len(text.split()) == 1
 
@@ -196,6 +202,8 @@ class Evidence:
         legs = self._legs
         if legs == _BOTH and _DENSE not in placings and self._has_no_vector(memory):
             legs = _WORDS
+        elif legs == _BOTH and memory.id in self._read:
+            legs = _READ
         probability = self._models[legs].probability(self.features(memory, placings))
         if self._is_exact(memory):
             return max(probability, EXACT)
@@ -215,6 +223,7 @@ class Evidence:
             "graph": min(_MOST, graph.evidence) if graph else 0.0,
             **self._margins(_evidence(placings)),
             **self._of_text(memory.content),
+            "read": self._read.get(memory.id, 0.0),
             **self._shared,
         }
 
@@ -231,6 +240,7 @@ class Evidence:
             "best_reach": _reach(dense[0].score, self._dense.floor)
             if self._dense and dense
             else 0.0,
+            "read_best": max(self._read.values(), default=0.0),
             "unknown": asked.unknown * self._telling,  # hardly a word is known to five memories
             "unknown_names": asked.unknown_names * self._telling,
             "question": float(bool(_ASKS.search(asked.text))),

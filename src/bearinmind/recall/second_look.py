@@ -1,0 +1,124 @@
+"""A second look at the best candidates, by a model that reads them together with the question.
+
+It costs milliseconds for each text, so it reads as few as it can: the first candidate and, unless
+that one surely answers, the next two; of two states of one thing only those that are in doubt.
+A model that fails leaves the order and the verdict to the scores, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import NamedTuple
+
+from bearinmind.errors import MindError
+from bearinmind.outdates.verdicts import with_question
+from bearinmind.protocols import ReadPairs, Reads
+from bearinmind.recall import groups
+from bearinmind.trace import Judged, PairsRead
+from bearinmind.types import Link, Memory, MemoryId
+
+logger = logging.getLogger(__name__)
+
+FIRST = 3  #: candidates that are read with the question
+SURE = 1.0  #: log odds: what answers so surely makes the others needless
+LONGEST = 450  #: characters of a memory that are read: about what the model was trained with
+_PER_ODDS = 0.04  # of the logarithm of a score: what the log odds count (docs/adr/0058)
+_CERTAIN = 0.9995  # no number counts as more
+ANSWERS = "answers"  #: the factor of a candidate that another place was given
+
+
+class FirstRead(NamedTuple):
+    """The candidates after the first were read."""
+
+    judged: list[Judged]
+    odds: Mapping[MemoryId, float] = {}  #: the log odds that each of those answers the question
+    report: PairsRead | None = None
+
+
+def read_first(
+    read_pairs: ReadPairs | None,
+    text: str,
+    judged: list[Judged],
+    memories: Mapping[MemoryId, Memory],
+    *,
+    is_ordered: bool,
+) -> FirstRead:
+    """Read the first candidates; those that answer come first, unless their order is settled."""
+    first = [x for x in judged[:FIRST] if not memories[x.id].sensitive]
+    if read_pairs is None or not first or not text.strip():
+        return FirstRead(judged)
+    odds: dict[MemoryId, float] = {}
+    report: PairsRead | None = None
+    for some in (first[:1], first[1:]):
+        texts = [(text, memories[x.id].content[:LONGEST]) for x in some]
+        numbers, took = _read(read_pairs, Reads.ANSWERS, texts)
+        report = took + report if report else took
+        odds |= {x.id: _log_odds(number) for x, number in zip(some, numbers, strict=False)}
+        if took.error or max(odds.values()) > SURE:
+            break
+    whole = all(len(memories[id_].content) <= LONGEST for id_ in odds)
+    return FirstRead(judged if is_ordered or not whole else _reordered(judged, odds), odds, report)
+
+
+def read_states(
+    read_pairs: ReadPairs,
+    text: str,
+    judged: Sequence[Judged],
+    links: Sequence[Link],
+    memories: Mapping[MemoryId, Memory],
+    question: groups.Question,
+) -> tuple[groups.Preferences, PairsRead | None]:
+    """Which of two states the question asks for, where that is in doubt."""
+    pairs = groups.to_be_read(judged, links, memories, question)
+    if not pairs:
+        return {}, None
+    texts = [with_question(text, older.content, newer.content) for older, newer in pairs]
+    numbers, report = _read(read_pairs, Reads.OUTDATES, texts)
+    preferred = {
+        frozenset((one.id, other.id)): number
+        for (one, other), number in zip(pairs, numbers, strict=False)
+    }
+    return preferred, report
+
+
+def _reordered(judged: list[Judged], odds: Mapping[MemoryId, float]) -> list[Judged]:
+    """The candidates, those that were read in a new order on the places that they had."""
+    places = [place for place, each in enumerate(judged[:FIRST]) if each.id in odds]
+    before = [judged[place] for place in places]
+    if len(before) < 2 or before[-1].score <= 0:  # noqa: PLR2004  two to be put in order
+        return judged
+    after = sorted(before, key=lambda x: -(math.log(x.score) + _PER_ODDS * odds[x.id]))
+    reordered = [*judged]
+    for place, own, here in zip(places, after, before, strict=True):
+        reordered[place] = _with_score(own, here.score)
+    return reordered
+
+
+def _with_score(candidate: Judged, score: float) -> Judged:
+    if score == candidate.score:
+        return candidate
+    factors = {**candidate.factors, ANSWERS: score / candidate.score}
+    return candidate._replace(score=score, factors=factors)
+
+
+def _read(
+    read_pairs: ReadPairs, reads: Reads, texts: Sequence[tuple[str, str]]
+) -> tuple[Sequence[float], PairsRead]:
+    """What the model tells of each pair of texts, nothing if it fails; and what that took."""
+    began, error = perf_counter(), None
+    numbers: Sequence[float] = ()
+    try:
+        numbers = read_pairs(reads, texts) if texts else ()
+    except MindError as exc:
+        logger.warning("reading failed", extra={"action": "read"})
+        error = f"{exc.code}: {exc.message}"
+    elapsed = (perf_counter() - began) * 1e3
+    return numbers, PairsRead(pairs=len(texts), milliseconds=elapsed, error=error)
+
+
+def _log_odds(number: float) -> float:
+    likely = min(max(number, 1 - _CERTAIN), _CERTAIN)
+    return math.log(likely / (1 - likely))
