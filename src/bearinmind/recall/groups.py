@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from bearinmind.outdates.verdicts import (
@@ -39,7 +39,10 @@ from bearinmind.types import (
 DEPTH = 20  #: the best candidates whose states are looked at
 _FIRST = 3  # a memory that does not stand among these answers something else ...
 ORDERED = 4  #: ... and only these are put in order
-_PER_SCORE = 3.6  # log odds that a score lower by a factor e must outweigh (docs/adr/0058)
+_PER_SCORE = 3.0  # log odds that a score lower by a factor e must outweigh (docs/adr/0058)
+_FAR = 0.1  # probability from which on a memory below those is looked for, for one of them ...
+_MOST_FAR = 3  # ... so many of them ...
+_FAR_SURE = 2.2  # ... and the log odds that put it first
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # no probability counts as more, not even what somebody has decided
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
@@ -155,14 +158,16 @@ def to_be_read(
     """
     if question.asks is Asks.THEN:
         return []
+    links = prevailing_of_pairs(links)
     place = {each.id: number for number, each in enumerate(judged[:ORDERED])}
     unsure = [
-        (memories[link.target], memories[link.source])
+        link
         for link in _among_the_best(judged, links, memories)
         if judgement_of(link).probability < MARK
     ]
-    is_behind = any(place[newer.id] > place[older.id] for older, newer in unsure)
-    return unsure if is_behind else []
+    is_behind = any(place[link.source] > place[link.target] for link in unsure)
+    chosen = [*(unsure if is_behind else ()), *_from_below(judged, links, memories)]
+    return [(memories[link.target], memories[link.source]) for link in chosen]
 
 
 def _among_the_best(
@@ -175,6 +180,24 @@ def _among_the_best(
             yield link
 
 
+def _from_below(
+    judged: Sequence[Judged], links: Iterable[Link], memories: Mapping[MemoryId, Memory]
+) -> list[Link]:
+    """The links that may lift a candidate from further down before one of the best."""
+    best = {each.id for each in judged[:ORDERED] if each.score > 0}
+    below = {each.id for each in judged[ORDERED:DEPTH] if each.score > 0}
+    likely = [
+        link
+        for link in prevailing_of_pairs(links)
+        if link.target in best
+        and link.source in below
+        and judgement_of(link).probability >= _FAR
+        and _current(link, memories)
+    ]
+    likely.sort(key=lambda link: (-judgement_of(link).probability, link.source, link.target))
+    return likely[:_MOST_FAR]
+
+
 def _read_orders(
     judged: Sequence[Judged],
     links: Iterable[Link],
@@ -183,29 +206,51 @@ def _read_orders(
     *,
     past: bool,
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
-    """Which of the best candidates precede which, where a model reads: linked pairs alone.
+    """Which candidates precede which, where a model reads: linked pairs alone.
 
-    A pair that is already in order is named as well, so that no other pair undoes it.
+    A pair that is already in order is named as well, so that no other pair undoes it. Of several
+    states that come before the same one the newest is the first.
     """
-    score = {each.id: each.score for each in judged[:ORDERED]}
-    for link in _among_the_best(judged, links, memories):
-        preference = preferences.get(frozenset((link.source, link.target)))
-        if judgement_of(link).probability >= MARK:
-            yield (link.target, link.source) if past else (link.source, link.target)
-        elif preference is not None and _precedes(
-            preference, score[link.source] / score[link.target]
-        ):
-            yield link.source, link.target
+    order = [each for each in judged[:DEPTH] if each.score > 0]
+    place = {each.id: number for number, each in enumerate(order)}
+    lifted: dict[MemoryId, list[MemoryId]] = {}
+    for link in prevailing_of_pairs(links):
+        if not place.keys() >= {link.source, link.target} or not _current(link, memories):
+            continue
+        newer, older = order[place[link.source]], order[place[link.target]]
+        probability = judgement_of(link).probability
+        is_far = max(place[newer.id], place[older.id]) >= ORDERED
+        if past:
+            if probability >= MARK and not is_far:
+                yield older.id, newer.id
+            continue
+        if probability >= MARK and (not is_far or place[older.id] >= ORDERED):
+            is_first = True
+        else:
+            preference = preferences.get(frozenset((newer.id, older.id)), 0.0)
+            least = _FAR_SURE if is_far else _caution(newer.score / older.score)
+            is_first = log_odds(preference) > least
+        if is_first:
+            yield newer.id, older.id
+            if place[newer.id] > place[older.id] and probability >= _FAR:
+                lifted.setdefault(older.id, []).append(newer.id)
+    for sources in lifted.values():
+        states = sorted(sources, key=lambda id_: begins(memories[id_]))
+        yield from ((newer, older) for older, newer in pairwise(states))
 
 
-def _precedes(preference: float, ratio: float) -> bool:
-    """Whether the newer memory comes first, which has so much of the score of the older.
+def _caution(ratio: float) -> float:
+    """The log odds that put a memory first which has so much of the score of the older one.
 
     Turns of a dialogue are often taken for two states; one that scores far lower is seldom meant.
     """
-    likely = min(max(preference, 1 - _CERTAIN), _CERTAIN)
-    odds = math.log(likely / (1 - likely))
-    return odds > -_PER_SCORE * math.log(min(ratio, 1.0))
+    return -_PER_SCORE * math.log(min(ratio, 1.0))
+
+
+def log_odds(probability: float) -> float:
+    """The logarithm of the odds, none of them certain."""
+    likely = min(max(probability, 1 - _CERTAIN), _CERTAIN)
+    return math.log(likely / (1 - likely))
 
 
 # ---- where words alone found the links -----------------------------------------------------------

@@ -24,9 +24,8 @@ logger = logging.getLogger(__name__)
 
 FIRST = 3  #: candidates that are read with the question
 SURE = 1.0  #: log odds: what answers so surely makes the others needless
-LONGEST = 450  #: characters of a memory that are read: about what the model was trained with
+LONGEST = 450  #: characters of a text that are read: about what the model was trained with
 _PER_ODDS = 0.04  # of the logarithm of a score: what the log odds count (docs/adr/0058)
-_CERTAIN = 0.9995  # no number counts as more
 ANSWERS = "answers"  #: the factor of a candidate that another place was given
 
 
@@ -53,10 +52,10 @@ def read_first(
     odds: dict[MemoryId, float] = {}
     report: PairsRead | None = None
     for some in (first[:1], first[1:]):
-        texts = [(text, memories[x.id].content[:LONGEST]) for x in some]
+        texts = [(text[:LONGEST], memories[x.id].content[:LONGEST]) for x in some]
         numbers, took = _read(read_pairs, Reads.ANSWERS, texts)
         report = took + report if report else took
-        odds |= {x.id: _log_odds(number) for x, number in zip(some, numbers, strict=False)}
+        odds |= {x.id: groups.log_odds(number) for x, number in zip(some, numbers, strict=False)}
         if took.error or max(odds.values()) > SURE:
             break
     whole = all(len(memories[id_].content) <= LONGEST for id_ in odds)
@@ -117,8 +116,3 @@ def _read(
         error = f"{exc.code}: {exc.message}"
     elapsed = (perf_counter() - began) * 1e3
     return numbers, PairsRead(pairs=len(texts), milliseconds=elapsed, error=error)
-
-
-def _log_odds(number: float) -> float:
-    likely = min(max(number, 1 - _CERTAIN), _CERTAIN)
-    return math.log(likely / (1 - likely))
