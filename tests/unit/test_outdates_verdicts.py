@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from typing import Any
@@ -36,7 +37,7 @@ from bearinmind.types import (
 
 DAY = timedelta(days=1)
 START = datetime(2025, 1, 1, tzinfo=UTC)
-NAMES = "abcd"
+NAMES = "abcdef"
 
 
 def memory(name: str, trust: Trust = Trust.AGENT, **fields: Any) -> Memory:
@@ -263,7 +264,7 @@ def test_a_memory_that_scores_far_lower_must_be_surely_preferred() -> None:
     """Turns of a dialogue look like states of one thing."""
     near, far = (
         [Judged(MemoryId(x), y, 1.0, {}, {}) for x, y in zip("ab", (1.0, score), strict=True)]
-        for score in (0.95, 0.4)
+        for score in (0.95, 0.3)
     )
     preferences = {frozenset({MemoryId("a"), MemoryId("b")}): 0.95}
     orders = [
@@ -285,3 +286,35 @@ def test_a_state_in_the_middle_is_not_lifted_above_the_present_one() -> None:
             preferences,
         )
         assert "".join(each.id for each in arranged.judged) == "cba"
+
+
+def ordered(order: str, links: list[Link], preferences: Mapping[str, float]) -> str:
+    """The candidates after the reader said how surely the newer of each pair is preferred."""
+    preferred = {frozenset(map(MemoryId, pair)): x for pair, x in preferences.items()}
+    question = Question(Asks.NONE, {})
+    arranged = arrange(scored(order), links, ALL, question, Group.OFF, preferred)
+    return "".join(each.id for each in arranged.judged)
+
+
+def test_a_newer_state_from_further_down_comes_first_if_the_question_surely_prefers_it() -> None:
+    links = [link("fa", probability=0.3)]
+    [(older, newer)] = to_be_read(scored("abcdef"), links, ALL, Question(Asks.NONE, {}))
+    assert (older.id, newer.id) == ("a", "f")
+    assert ordered("abcdef", links, {"fa": 0.97}) == "fabcde"
+    assert ordered("abcdef", links, {"fa": 0.8}) == "abcdef"
+
+
+def test_a_doubtful_newer_state_from_further_down_is_not_even_read() -> None:
+    links = [link("fa", probability=0.05)]
+    assert to_be_read(scored("abcdef"), links, ALL, Question(Asks.NONE, {})) == []
+
+
+def test_of_several_states_that_come_before_one_the_newest_is_the_first() -> None:
+    links = unsure("ca", "fa")
+    assert ordered("abcdef", links, {"ca": 0.99, "fa": 0.99}) == "fcabde"
+
+
+def test_marked_states_below_the_best_are_in_order_without_a_look() -> None:
+    links = [link("fe", probability=0.95)]
+    assert to_be_read(scored("abcdef"), links, ALL, Question(Asks.NONE, {})) == []
+    assert ordered("abcdef", links, {}) == "abcdfe"

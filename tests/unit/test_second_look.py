@@ -1,0 +1,156 @@
+"""A second look: what the model that reads the question with the first candidates does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.errors import RerankerFailure
+from bearinmind.models.embedders import Embedders
+from bearinmind.models.factory import EmbedderOptions, choose_embedder, pair_reader
+from bearinmind.protocols import Reads
+from bearinmind.recall.second_look import ANSWERS, FIRST, LONGEST, FirstRead, read_first
+from bearinmind.testing import TemporaryStore
+from bearinmind.trace import Judged
+from bearinmind.types import Memory, MemoryId, Provenance, Trust, UserId, Verdict
+
+QUESTION = "Who has the keys of the boat house?"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Reader:
+    """Reads pairs and remembers which; a memory answers as probably as is said of it."""
+
+    def __init__(self, probable: Mapping[str, float]) -> None:
+        self.read: list[str] = []
+        self._probable = probable
+
+    def __call__(self, reads: Reads, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        assert reads is Reads.ANSWERS
+        assert all(question == QUESTION for question, _ in pairs)
+        self.read += [text for _, text in pairs]
+        return [self._probable[text[:1]] for _, text in pairs]
+
+
+def memory(name: str, *, sensitive: bool = False) -> Memory:
+    return Memory(
+        id=MemoryId(name[:1]),
+        owner=UserId("ada"),
+        content=name,
+        category="facts",
+        tags=(),
+        keywords=(),
+        importance=0.5,
+        sensitive=sensitive,
+        created_at=NOW,
+        updated_at=NOW,
+        deleted_at=None,
+        valid_from=None,
+        valid_to=None,
+        provenance=Provenance(trust=Trust.AGENT),
+        version=1,
+    )
+
+
+def look(reader: Reader, *memories: Memory, is_ordered: bool = False) -> FirstRead:
+    judged = [Judged(x.id, 1 - place / 100, 1.0, {}, {}) for place, x in enumerate(memories)]
+    by_id = {x.id: x for x in memories}
+    return read_first(reader, QUESTION, judged, by_id, is_ordered=is_ordered)
+
+
+def order(looked: FirstRead) -> str:
+    return "".join(each.id for each in looked.judged)
+
+
+def test_what_answers_comes_first_and_what_was_not_read_keeps_its_place() -> None:
+    reader = Reader({"a": 0.1, "b": 0.2, "c": 0.6, "d": 0.99})
+    looked = look(reader, *map(memory, "abcd"))
+    assert order(looked) == "cbad"
+    assert reader.read == ["a", "b", "c"]
+    assert len(reader.read) == FIRST
+    scores = [each.score for each in looked.judged]
+    assert scores == sorted(scores, reverse=True)
+    assert looked.judged[0].factors[ANSWERS] > 1
+    assert looked.odds.keys() == {"a", "b", "c"}
+
+
+def test_a_first_candidate_that_surely_answers_needs_no_others() -> None:
+    reader = Reader({"a": 0.9, "b": 0.99})
+    looked = look(reader, *map(memory, "ab"))
+    assert order(looked) == "ab"
+    assert reader.read == ["a"]
+    assert looked.report is not None
+    assert looked.report.pairs == 1
+
+
+def test_an_order_that_a_reranker_made_stays() -> None:
+    reader = Reader({"a": 0.1, "b": 0.99})
+    assert order(look(reader, *map(memory, "ab"), is_ordered=True)) == "ab"
+    assert reader.read == ["a", "b"]  # the verdict goes by it all the same
+
+
+def test_a_text_that_is_too_long_to_be_read_whole_changes_no_order() -> None:
+    reader = Reader({"a": 0.1, "b": 0.99})
+    looked = look(reader, memory("a" + "x" * LONGEST), memory("b"))
+    assert order(looked) == "ab"
+    assert max(map(len, reader.read)) == LONGEST
+
+
+def test_a_sensitive_memory_is_not_read() -> None:
+    reader = Reader({"b": 0.1})
+    assert look(reader, memory("a", sensitive=True), memory("b")).odds.keys() == {"b"}
+    assert reader.read == ["b"]
+
+
+def test_a_reader_that_fails_changes_nothing_and_says_so() -> None:
+    def fails(_reads: Reads, _pairs: Sequence[tuple[str, str]]) -> list[float]:
+        raise RerankerFailure("the model is damaged")
+
+    judged = [Judged(MemoryId("a"), 1.0, 1.0, {}, {})]
+    looked = read_first(fails, QUESTION, judged, {MemoryId("a"): memory("a")}, is_ordered=False)
+    assert looked.judged == judged
+    assert not looked.odds
+    assert looked.report is not None
+    assert "damaged" in (looked.report.error or "")
+
+
+# ---- the shipped model ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def embedders() -> Embedders:
+    return Embedders.among(choose_embedder("local", EmbedderOptions()))
+
+
+def test_the_shipped_model_tells_an_answer_from_the_same_subject(embedders: Embedders) -> None:
+    read = pair_reader(embedders.configured())
+    assert read is not None
+    answers, near_miss, other = read(
+        Reads.ANSWERS,
+        [
+            ("Who looks after the heating?", "If the boiler fails, ring Mr Osei."),
+            ("When was the boiler bought?", "If the boiler fails, ring Mr Osei."),
+            ("What is the capital of Peru?", "If the boiler fails, ring Mr Osei."),
+        ],
+    )
+    assert answers > near_miss > other
+
+
+def test_what_nobody_stored_is_not_found_though_its_words_are_there(embedders: Embedders) -> None:
+    with Mind(TemporaryStore(), Settings(user="ada"), embedders=embedders) as mind:
+        for text in (
+            "The plumber for the flat in Lisbon is Mr Duarte, 21 555 0134.",
+            "The flat in Lisbon has two keys, one is with Inês.",
+            "Rent for the flat in Lisbon is due on the third.",
+        ):
+            mind.store(text)
+        mind.work.wait()
+        known = mind.recall("Whom do I call about a leaking pipe in the Lisbon flat?")
+        unknown = mind.recall("How many square metres has the flat in Lisbon?")
+    assert known.hits[0].memory.content.startswith("The plumber")
+    assert known.hits[0].probability > max((x.probability for x in unknown.hits), default=0.0)
+    assert unknown.verdict is not Verdict.FOUND
