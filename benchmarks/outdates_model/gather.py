@@ -1,12 +1,12 @@
-"""Gather what the model that reads two memories is trained on, in one folder.
+"""Gather what the model that reads two texts together is trained on, in one folder.
 
     python benchmarks/outdates_model/gather.py TEXTS FOLDER
 
 TEXTS holds questions with passages, one `*.jsonl.gz` for each source: lines `{p, t}` are passages,
-lines `{q, pos, neg, ans}` are questions. To them come the training pairs of `changes` with their
-questions, and memories of ordinary stores. What has ten words in a row in common with a set that is
-reported on is left out, and so is every question of such a set. FOLDER then has `data.json.gz`, the
-tokenizer and the weights of a published encoder, in bytes.
+lines `{q, pos, neg, ans}` are questions. To them come the training pairs, threads and small stores
+of `changes` with their questions, and memories of ordinary stores. What has ten words in a row in
+common with a set that is reported on is left out, and so is every question of such a set. FOLDER
+then has `data.json.gz`, the tokenizer and the weights of a published encoder, in bytes.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Train the model that reads two memories and tells whether the newer outdates the older.
+"""Train the model that reads two texts together: a question and a memory, or two memories.
 
     python benchmarks/outdates_model/train.py FOLDER
 
-Needs PyTorch and a graphics processor: twelve minutes of an H200. FOLDER is what `gather.py` made;
-`outdates.npz`, which is written there, belongs to `packages/encoder/weights`.
+Needs PyTorch and a graphics processor: eleven minutes of an H200. FOLDER is what `gather.py` made;
+`reader.npz`, which is written there, belongs to `packages/encoder/weights`.
 
 The model starts from e5-small and learns three things at once: whether a text answers a question,
-which teaches it to read, whether a newer memory outdates an older one, and, if it is given a
-question before the two, whether the newer one is the better answer to it. First mostly the former,
-then mostly the latter two. The words of e5-small stay as they are, so only the layers have to be
-kept.
+whether a newer memory outdates an older one, and, if it is given a question before the two, whether
+the newer one is the better answer to it. First mostly the former, of public questions, then all of
+them. It learns to tell that after some layers already (`EXITS`), which shows what fewer would be
+worth. The words of e5-small stay as they are, so only the layers have to be kept.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def main() -> None:
     training = Training(Reader.published(folder / f"{BASE}.npz", LAYERS), material)
     for phase in PHASES:
         training.run(phase._replace(seconds=phase.seconds * options.share))
-    training.reader.save(folder / "outdates.npz")
+    training.reader.save(folder / "reader.npz")
 
 
 if __name__ == "__main__":
