@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: with the one before, whose vectors are kept.
 LOOK = 1.0
 #: Seconds that a recall waits for the model that tells which of two memories is current.
-READ_SECONDS = 1.0
+READ_SECONDS = 3.0  # a few texts take a tenth of that, on a busy machine too
 _QUERIES_REMEMBERED = 32
 
 

@@ -158,44 +158,42 @@ def to_be_read(
     """
     if question.asks is Asks.THEN:
         return []
-    links = prevailing_of_pairs(links)
-    place = {each.id: number for number, each in enumerate(judged[:ORDERED])}
-    unsure = [
-        link
-        for link in _among_the_best(judged, links, memories)
-        if judgement_of(link).probability < MARK
-    ]
-    is_behind = any(place[link.source] > place[link.target] for link in unsure)
-    chosen = [*(unsure if is_behind else ()), *_from_below(judged, links, memories)]
-    return [(memories[link.target], memories[link.source]) for link in chosen]
+    linked = [*_linked(judged, links, memories)]
+    unsure = [x for x in linked if not x.is_far and x.probability < MARK]
+    below = [x for x in linked if x.from_below and x.probability >= _FAR]
+    below.sort(key=lambda x: (-x.probability, x.newer.id, x.older.id))
+    chosen = [*(unsure if any(x.is_behind for x in unsure) else ()), *below[:_MOST_FAR]]
+    return [(memories[x.older.id], memories[x.newer.id]) for x in chosen]
 
 
-def _among_the_best(
+class _Linked(NamedTuple):
+    """Two candidates that may be states of one thing."""
+
+    newer: Judged
+    older: Judged
+    probability: float  #: that the one outdates the other
+    is_behind: bool  #: the newer one has the lower place ...
+    is_far: bool  #: ... or one of them a place below the best ...
+    from_below: bool  #: ... while the older one is among them
+
+
+def _linked(
     judged: Sequence[Judged], links: Iterable[Link], memories: Mapping[MemoryId, Memory]
-) -> Iterator[Link]:
-    """The links that may put two of the best candidates in order, one for each pair."""
-    best = {each.id for each in judged[:ORDERED] if each.score > 0}
+) -> Iterator[_Linked]:
+    """The candidates that a link connects, once for each pair."""
+    order = [each for each in judged[:DEPTH] if each.score > 0]
+    place = {each.id: number for number, each in enumerate(order)}
     for link in prevailing_of_pairs(links):
-        if {link.source, link.target} <= best and _current(link, memories):
-            yield link
-
-
-def _from_below(
-    judged: Sequence[Judged], links: Iterable[Link], memories: Mapping[MemoryId, Memory]
-) -> list[Link]:
-    """The links that may lift a candidate from further down before one of the best."""
-    best = {each.id for each in judged[:ORDERED] if each.score > 0}
-    below = {each.id for each in judged[ORDERED:DEPTH] if each.score > 0}
-    likely = [
-        link
-        for link in prevailing_of_pairs(links)
-        if link.target in best
-        and link.source in below
-        and judgement_of(link).probability >= _FAR
-        and _current(link, memories)
-    ]
-    likely.sort(key=lambda link: (-judgement_of(link).probability, link.source, link.target))
-    return likely[:_MOST_FAR]
+        if place.keys() >= {link.source, link.target} and _current(link, memories):
+            newer, older = place[link.source], place[link.target]
+            yield _Linked(
+                order[newer],
+                order[older],
+                judgement_of(link).probability,
+                is_behind=newer > older,
+                is_far=max(newer, older) >= ORDERED,
+                from_below=older < ORDERED <= newer,
+            )
 
 
 def _read_orders(
@@ -211,40 +209,30 @@ def _read_orders(
     A pair that is already in order is named as well, so that no other pair undoes it. Of several
     states that come before the same one the newest is the first.
     """
-    order = [each for each in judged[:DEPTH] if each.score > 0]
-    place = {each.id: number for number, each in enumerate(order)}
     lifted: dict[MemoryId, list[MemoryId]] = {}
-    for link in prevailing_of_pairs(links):
-        if not place.keys() >= {link.source, link.target} or not _current(link, memories):
-            continue
-        newer, older = order[place[link.source]], order[place[link.target]]
-        probability = judgement_of(link).probability
-        is_far = max(place[newer.id], place[older.id]) >= ORDERED
+    for pair in _linked(judged, links, memories):
+        newer, older = pair.newer.id, pair.older.id
         if past:
-            if probability >= MARK and not is_far:
-                yield older.id, newer.id
-            continue
-        if probability >= MARK and (not is_far or place[older.id] >= ORDERED):
-            is_first = True
-        else:
-            preference = preferences.get(frozenset((newer.id, older.id)), 0.0)
-            least = _FAR_SURE if is_far else _caution(newer.score / older.score)
-            is_first = log_odds(preference) > least
-        if is_first:
-            yield newer.id, older.id
-            if place[newer.id] > place[older.id] and probability >= _FAR:
-                lifted.setdefault(older.id, []).append(newer.id)
+            if pair.probability >= MARK and not pair.is_far:
+                yield older, newer
+        elif _is_current_first(pair, preferences.get(frozenset((newer, older)), 0.0)):
+            yield newer, older
+            if pair.is_behind and pair.probability >= _FAR:
+                lifted.setdefault(older, []).append(newer)
     for sources in lifted.values():
         states = sorted(sources, key=lambda id_: begins(memories[id_]))
         yield from ((newer, older) for older, newer in pairwise(states))
 
 
-def _caution(ratio: float) -> float:
-    """The log odds that put a memory first which has so much of the score of the older one.
+def _is_current_first(pair: _Linked, preference: float) -> bool:
+    """Whether the newer memory comes first: it is marked, or the question prefers it enough.
 
     Turns of a dialogue are often taken for two states; one that scores far lower is seldom meant.
     """
-    return -_PER_SCORE * math.log(min(ratio, 1.0))
+    if pair.probability >= MARK and not pair.from_below:
+        return True
+    ratio = min(pair.newer.score / pair.older.score, 1.0)
+    return log_odds(preference) > (_FAR_SURE if pair.is_far else -_PER_SCORE * math.log(ratio))
 
 
 def log_odds(probability: float) -> float:
