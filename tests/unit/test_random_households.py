@@ -107,7 +107,7 @@ class _World:
     def check(self) -> None:
         for name, person in self.people.items():
             seen = self.sees(name)
-            answer = person.recall("walrus Gannet1", limit=MANY, pool=MANY)
+            answer = person.recall("walrus Gannet1", limit=MANY, pool=MANY, all=True)
             assert {hit.memory.id for hit in answer.hits} == seen
             named = told(answer)
             for id_, each in self.memories.items():

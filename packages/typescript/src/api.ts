@@ -577,7 +577,7 @@ export interface OwnerSize {
   versions: number;
 }
 
-/** Pairs of memories that a model read together with the question, to tell which is current. */
+/** What a model read with the question: hits, and two memories of which one is current. */
 export interface PairsRead {
   pairs: number;
   milliseconds: number;
