@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from bearinmind.config import Settings
 from bearinmind.recall.adjust import share_of_time
+from bearinmind.recall.second_look import ANSWERS
 from bearinmind.trace import Answer
 from bearinmind.types import Fused, Hit, Placing
 
@@ -177,7 +178,8 @@ def _other_factors(hit: Hit, answer: Answer, settings: Settings) -> Iterator[str
     lifted = [hit.factors.get(name, 1.0) for name in _LIFTS]
     if min(lifted) < 1.0:
         yield "a state of a thing was lowered rather than another one lifted"
-    for name in hit.factors.keys() - {"importance", *_LIFTS}:
+    read = {ANSWERS} if answer.trace.read else set()  # a second look gave it another place
+    for name in hit.factors.keys() - {"importance", *_LIFTS, *read}:
         if name not in allowed:
             yield f"a score has the factor {name!r}, which no setting gives"
         elif not math.isclose(hit.factors[name], allowed[name], rel_tol=_CLOSE):
