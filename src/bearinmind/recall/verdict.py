@@ -60,6 +60,8 @@ _DEVIATIONS = 6.0  # per unit of the dense leg's evidence
 _NATS = 10.0  # of information per unit of `words_beyond_chance`
 _POOL = 20
 _THOUSAND, _MANY = 3.0, 4.0  # decades of memories; more than 10,000 make no difference
+_KEYWORDS = 3  # words that are no question
+_WHOLE = 0.999  # of the information of the query: the memory holds all of its words
 _MOST = 1.5  # of any evidence: more makes nothing surer
 _QUOTED = re.compile(r"[\"\u201c\u201e`]([^\"\u201d\u201c`]{3,})[\"\u201d\u201c`]")
 _WORD = re.compile(r"[^\W_][\w'\u2019./:@#+-]*")
@@ -194,8 +196,8 @@ class Evidence:
         self._shared = self._of_query()
         legs = _READ if self._read and self._legs == _BOTH else self._legs
         self.floors = models[legs].floors(self._shared["memories"])
-        #: Who asks with one word wants the memories that hold it, whatever they say.
-        self._is_keyword = len(text.split()) == 1
+        #: Who asks with a word or two wants the memories that hold them, whatever they say.
+        self._is_keyword = len(text.split()) <= _KEYWORDS and not _ASKS.search(text)
 
     def probability(self, memory: Memory, placings: Placings) -> float:
         """How probable it is that a memory answers the query."""
@@ -207,7 +209,8 @@ class Evidence:
         probability = self._models[legs].probability(self.features(memory, placings))
         if self._is_exact(memory):
             return max(probability, EXACT)
-        if self._is_keyword and _LEXICAL in placings:
+        words = placings.get(_LEXICAL)
+        if self._is_keyword and words and words.confidence >= _WHOLE:
             return max(probability, self.floors.perhaps)
         return probability
 
