@@ -260,4 +260,6 @@ def _listens(url: str) -> bool:
         socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))).close()
     except ConnectionRefusedError:
         return False
+    except ConnectionResetError:
+        pass  # it is just closing
     return True
