@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 #: Seconds after which a recall looks again which space is the active one. Until then it goes on
 #: with the one before, whose vectors are kept.
 LOOK = 1.0
-#: Seconds that a recall waits for the model that tells which of two memories is current.
-READ_SECONDS = 3.0  # a few texts take a tenth of that, on a busy machine too
+#: Seconds that a recall waits for the model that reads memories with the question. A few texts
+#: take a tenth of that, on a busy machine too.
+READ_SECONDS = 3.0
 _QUERIES_REMEMBERED = 32
 
 
@@ -186,7 +187,7 @@ class ActiveSpace:
             return Unavailable(exc.message, exc.hint)
 
     def pair_reader(self) -> ReadPairs | None:
-        """What reads two memories with a question, if the store is one that a model reads."""
+        """What reads texts together, if the store is one that a model reads."""
         from bearinmind.models.factory import pair_reader  # noqa: PLC0415  which makes embedders
 
         current = self.current()
