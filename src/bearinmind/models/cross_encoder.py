@@ -34,7 +34,7 @@ _MOST_TOKENS = 512  # of a pair: what nearly all cross-encoders were trained on
 _SPECIAL_POSITIONS = 2  # that RoBERTa's kind counts among its positions, and no text can have
 _BATCH_TOKENS = 1_024  # padding included: a few pairs, so that the time is looked at often
 _MOST_THREADS = 4
-_MOST_KNOWN = 20_000  # scores of pairs that are remembered: about 2 MB
+_MOST_KNOWN = 100_000  # scores of pairs that are remembered: about 12 MB
 _ERRORS = 3  # no warnings: how a graph could be better is of no use here
 _PADDING = ("[PAD]", "<pad>")
 
