@@ -133,7 +133,7 @@ def test_the_trace_says_why_one_state_comes_before_another(
     run("resolve", newer, "newer", "--other", older)
     out = run("recall", asked, "--trace").out
 
-    states = out[out.index("States") :]
+    states = out[out.index("Lifted") :]
     assert told in states
     assert (newer if "does" in asked else older) in states
 

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,8 +165,20 @@ def test_a_newer_memory_names_the_earlier_one_when_the_past_was_asked_for(memory
     new = memory.store("The walrus lives in Bergen.").memory
     memory.resolve(new.id, "newer", old.id)
     answer = memory.why_not("where was the walrus before?", new.id, limit=1)
-    before = f"{old.id}, an earlier state, was put before it: it was asked for"
+    before = f"{old.id}, an earlier state, which was asked for, was put before it"
     assert answer.reason == f"below the limit of 1, and {before}"
+
+
+def test_a_memory_names_the_one_that_answers_better_by_a_second_look(tmp_path: Path) -> None:
+    asked = "What colour is the harbour boat?"
+    with Mind.open(tmp_path / "memories.db", leg_weights={"graph": 0}) as mind:
+        silent = mind.store("The harbour boat is long and old.", importance=1.0).memory
+        answers = mind.store("The harbour boat was painted green.", importance=0.1).memory
+        mind.work.wait()
+        told = mind.why_not(asked, silent.id, limit=1, all=True)
+    before = f"{answers.id}, which was read with the question and answers it better,"
+    assert told.reason == f"below the limit of 1, and {before} was put before it"
+    assert told.remedy == "a limit of 2"
 
 
 def test_a_memory_below_the_limit_is_told_the_limit(open_memory: Open) -> None:

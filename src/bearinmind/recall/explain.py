@@ -19,11 +19,18 @@ from bearinmind.recall.leg_positions import (
     leg_position,
 )
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall
+from bearinmind.recall.second_look import ANSWERS
 from bearinmind.text import analysis
 from bearinmind.trace import Answer, BelowLimit, SaysTheSame, WhyNot
 from bearinmind.types import Hit, Memory, Query, SortBy, State, is_expired, refusals
 
 _SHOWN_WORDS = 5
+#: What puts a memory before another that scores higher, and how that is told.
+_LIFTS = {
+    CURRENT: "which may outdate it",
+    EARLIER: "an earlier state, which was asked for",
+    ANSWERS: "which was read with the question and answers it better",
+}
 
 
 def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
@@ -79,7 +86,7 @@ def _by_recall(
         remedy = "none that a query could make: another memory is served in its place"
     reason = str(reasons[0]) if reasons else _unproposed(query, memory, placings)
     if reasons and isinstance(reasons[0], BelowLimit):
-        reason += _other_state_first(memory, answer)
+        reason += _put_before(memory, answer)
     return WhyNot(
         id=memory.id,
         rank=None,
@@ -108,16 +115,17 @@ def _place(hit: Hit, memory: Memory) -> str:
     return f"it was recalled, at rank {hit.rank}"
 
 
-def _other_state_first(memory: Memory, answer: Answer) -> str:
-    """Which other state of the same thing was lifted before a memory, if one was."""
+def _put_before(memory: Memory, answer: Answer) -> str:
+    """Which memory a stage put before one that scored higher without it, if any."""
     judged = answer.trace.judged
-    own = next((each.score for each in judged if each.id == memory.id), 0.0)
-    for each in judged:
-        current, earlier = (each.factors.get(lift, 1.0) for lift in (CURRENT, EARLIER))
-        if each.score / current < own < each.score:
-            return f", and {each.id}, which may outdate it, was put before it"
-        if each.score / earlier < own < each.score:
-            return f", and {each.id}, an earlier state, was put before it: it was asked for"
+    own = next((each for each in judged if each.id == memory.id), None)
+    if own is None:
+        return ""
+    for factor, reason in _LIFTS.items():
+        unlifted = own.score / own.factors.get(factor, 1.0)
+        for each in judged:
+            if own.score < each.score and each.score / each.factors.get(factor, 1.0) < unlifted:
+                return f", and {each.id}, {reason}, was put before it"
     return ""
 
 

@@ -14,6 +14,8 @@ from bearinmind.errors import StoreFailure
 from bearinmind.recall import graph_leg
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.graph_leg import Labels
+from bearinmind.recall.groups import CURRENT, EARLIER
+from bearinmind.recall.second_look import ANSWERS
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -239,9 +241,10 @@ def _extras(value: Hit) -> list[Text]:
 
 _CANDIDATES = 20  # rows of the table; `--json` has all of them
 _DROPPED = 20
-_LIFTS = {  # the factors by which one state of a thing comes before another
-    "current": "it may outdate another memory, and was put before it",
-    "earlier": "the past was asked for: it was put before a memory that may outdate it",
+_LIFTS = {  # the factors by which a candidate comes before one that scored higher
+    CURRENT: "it may outdate another memory, and was put before it",
+    EARLIER: "the past was asked for: it was put before a memory that may outdate it",
+    ANSWERS: "it was read with the question and answers it better than one that scored higher",
 }
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _MILLISECONDS = "_ms"  # how the name of a time ends
@@ -263,9 +266,14 @@ def trace_tables(value: Answer, labels: Labels) -> RenderableType:
     led = [item.id for item in trace.judged[:_CANDIDATES] if _is_led_to(item) and item.id in ways]
     if led:
         lines.append(_paths({id_: ways[id_] for id_ in led}, labels))
-    lifted = [item for item in trace.judged if item.factors.keys() & _LIFTS]
+    lifted = [
+        (item.id, reason)
+        for item in trace.judged
+        for factor, reason in _LIFTS.items()
+        if item.factors.get(factor, 1.0) > 1
+    ]
     if lifted:
-        lines.append(_states(lifted))
+        lines.append(_lifted(lifted))
     if trace.rerank:
         lines.append(_rerank(trace.rerank, trace.judged))
     if trace.dropped:
@@ -415,12 +423,11 @@ def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:
     return group(table, shown) if places else group(styled("Rerank", STRONG), shown)
 
 
-def _states(judged: Iterable[Judged]) -> Table:
-    """Why a candidate stands before another state of the same thing."""
-    table = headed("States", "id", "why it comes first")
-    for item in judged:
-        for name in item.factors.keys() & _LIFTS:
-            table.add_row(styled(item.id, ID, no_wrap=True), styled(_LIFTS[name]))
+def _lifted(reasons: Iterable[tuple[MemoryId, str]]) -> Table:
+    """Why candidates stand before others that scored higher."""
+    table = headed("Lifted", "id", "why it comes first")
+    for id_, reason in reasons:
+        table.add_row(styled(id_, ID, no_wrap=True), styled(reason))
     return table
 
 
