@@ -3,8 +3,9 @@
     python benchmarks/hybrid.py
 
 The bare parts are what nobody can do without: one query embedding, one exact scan over vectors in
-memory, and recall by words alone. Each question is put to all of them and to the whole recall, one
-right after the other in this process. Of five rounds the one with the lowest ratio counts.
+memory, recall by words alone, and the model that reads the same texts with the question. Each
+question is put to all of them and to the whole recall, one right after the other in this process;
+what was read is forgotten before each round. Of five rounds the one with the lowest ratio counts.
 
 The queries are embedded by the shipped encoder. The vectors of the made-up memories are real ones
 with noise: embedding 100,000 texts would take an hour and change nothing about a scan.
@@ -24,12 +25,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import perf_counter
+from typing import Any, cast
 
+import bearinmind_encoder
 import numpy as np
 from numpy.typing import NDArray
 
 import marks
 from bearinmind import Mind
+from bearinmind.models import factory
+from bearinmind.models.cross_encoder import CrossEncoder, PairReader
 from bearinmind.protocols import Embedder
 from bearinmind.text.ids import new_id
 from made_up import Writer
@@ -38,6 +43,7 @@ SMALL, LARGE = 5_452, 100_000
 QUESTIONS = 200
 ROUNDS = 5
 POOL = 50
+SECONDS = 60.0  # for the model that reads: never reached
 MEMORIES = Path(__file__).parent / "data" / "agent-store" / "corpus.jsonl"
 
 Times = dict[str, list[float]]
@@ -64,6 +70,7 @@ def main() -> int:
             p95[size] = _p95(best["recall"])
             if size == SMALL:
                 figures["hybrid-p50-5452"] = _ratio(best)
+                figures["hybrid-read-share"] = _p50(best["read"]) / _p50(best["recall"])
         figures["hybrid-p95-growth"] = p95[LARGE] / p95[SMALL]
         figures["hybrid-megabytes"] = _resident(Path(folder) / f"{LARGE}.db")
     return int(not marks.check(figures, keep=options.keep))
@@ -83,14 +90,43 @@ def measure(path: Path, size: int) -> list[Times]:
             raise SystemExit("the shipped settings have no embedder")
         vectors = made_up_vectors(embedder, size)
         _fill(whole, memories, vectors)
+        reader = _pair_reader(embedder)
         parts: dict[str, Callable[[str], object]] = {
             "embed": embedder.embed_query,
             "scan": _scan(vectors, embedder),
             "words": words.recall,
+            "read": _read(whole, questions),
             "recall": whole.recall,
         }
-        _ask(parts, questions[: QUESTIONS // 4])  # as in a process that has answered for a while
-        return [_ask(parts, questions) for _ in range(ROUNDS)]
+        rounds = []
+        for _ in range(ROUNDS):  # after the first recalls: as one that has answered for a while
+            reader.forget()
+            rounds.append(_ask(parts, questions))
+        return rounds
+
+
+def _pair_reader(embedder: Embedder) -> PairReader:
+    """The one that recalls of this process go by, too."""
+    read: Any = factory.pair_reader(embedder)
+    if read is None:
+        raise SystemExit("the shipped settings have no model that reads")
+    return cast("PairReader", read.func)
+
+
+def _read(whole: Mind, questions: list[str]) -> Callable[[str], object]:
+    """The texts that each recall reads, read by the bare model: the first, and then the others."""
+    model = CrossEncoder(bearinmind_encoder.folder(factory.PAIR_READER), column=0)
+    texts: dict[str, list[str]] = {}
+    for question in questions:
+        answer = whole.recall(question, all=True)
+        count = answer.trace.read.pairs if answer.trace.read else 0
+        texts[question] = [hit.memory.content for hit in answer.hits[:count]]
+
+    def read(question: str) -> object:
+        pairs = [(question, text) for text in texts[question]]
+        return [model.of_pairs(some, SECONDS) for some in (pairs[:1], pairs[1:]) if some]
+
+    return read
 
 
 def _scan(vectors: Vectors, embedder: Embedder) -> Callable[[str], object]:

@@ -13,10 +13,11 @@ from typing import Any
 from bearinmind_bench.evaluation import EvaluationQuery, EvaluationSet, load, superseded_by, user_of
 
 DATA = Path(__file__).parent / "data"
-OWN = ("agent-store", "unanswerable", "changes")
+OWN = ("agent-store", "unanswerable", "changes", "stores")
 DIALOGUES = ("locomo-facts", "locomo-turns")
 SETS = (*DIALOGUES, "adversarialqa", "fiqa", "strategyqa", "scifact", "musique-openie")
 MEMORIES = (*OWN, *DIALOGUES)  #: the others hold documents
+TOGETHER = 10  # stores of `stores` that are put together
 SMALL = {5: 40, 20: 20, 80: 8}  # memories of a store: how many such stores are made of a set
 FOREIGN = 160  # questions of other sets
 MOST = 150  # queries of a stratum and split
@@ -55,6 +56,8 @@ def variants(
     yield "removed", _with_removed(data)
     if data.name in OWN[:2]:
         yield "small", _small(data, foreign)
+    if data.name == "stores":
+        yield "together", _together(data)
 
 
 def _sampled(queries: Iterable[EvaluationQuery]) -> Iterator[EvaluationQuery]:
@@ -97,6 +100,20 @@ def _with_removed(data: EvaluationSet) -> EvaluationSet:
             {**x, "supersedes": [id_ for id_ in superseded_by(x) if id_ in ids]} for x in kept
         ),
         queries=tuple(replace(query, grades={}, stratum="removed") for query in asked),
+    )
+
+
+def _together(data: EvaluationSet) -> EvaluationSet:
+    """Several stores as one; what one says nothing about another may answer, by topic alone."""
+    number = {user: f"together-{place // TOGETHER}" for place, user in enumerate(data.users)}
+    return replace(
+        data,
+        corpus=tuple({**x, "user_id": number[user_of(x)]} for x in data.corpus),
+        queries=tuple(
+            replace(query, user=number[query.user], stratum=f"together, {query.stratum}")
+            for query in _sampled(data.queries)
+            if query.stratum != "same-topic"
+        ),
     )
 
 

@@ -48,20 +48,26 @@ from verdict_sets import MEMORIES, sets, variants
 
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "recall" / "verdict_weights.json"
 ROWS = Path(tempfile.gettempdir()) / "bearinmind-verdicts.jsonl.gz"
+BOTH = "both"  #: legs, which alone are read besides
 #: By which legs answer: the settings of that recall.
 LEGS: Mapping[str, Mapping[str, Any]] = {
-    "both": {},
+    BOTH: {},
     "words": {"embedder": "none"},
     "meaning": {"leg_weights": {"lexical": 0.0}},
 }
 READ = "read"  #: the model of hits that were read, too
+#: Features of what the legs found, which tell near-misses from answers no better than a coin.
+OF_LEGS = (
+    *("words", "meaning", "best_reach", "behind", "lead", "above_pool"),
+    *("short", "aspect"),
+)
 #: By model: features that it does not have.
-SILENT = {"words": ("meaning", READ), "meaning": ("words", READ), "both": (READ,), READ: ()}
+SILENT = {"words": ("meaning", READ), "meaning": ("words", READ), BOTH: (READ,), READ: OF_LEGS}
 Models = Mapping[str, VerdictModel]
 HITS = 10
 PENALTY = 1e-4  # of the squares of the weights
 STEPS = 3_000
-KEEP = 0.97  # of the answerable queries whose relevant memory is in the first ten keep one
+KEEP = 0.96  # of the answerable queries whose relevant memory is in the first ten keep one
 PER_DECADE = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5)  # how much the odds of the floor may grow
 KEEP_BESIDE = 0.99  # ... if no answer were folded away as a whole
 FEATURES = [*SIGNS]
@@ -73,17 +79,21 @@ Floats = NDArray[np.float64]
 
 
 class _Recorder(VerdictModel):
-    """A model that keeps the features that it is shown, and answers with their number."""
+    """A model that keeps the features that it is shown, each under the number that it gives.
+
+    Of several states the product keeps the most probable: what was read as answering counts more.
+    """
 
     def __init__(self) -> None:
         super().__init__(bias=0.0, weights={}, perhaps=0.0, beside=0.0)
-        self.features: list[Mapping[str, float]]
-        object.__setattr__(self, "features", [])
+        self.features: dict[float, Mapping[str, float]]
+        object.__setattr__(self, "features", {})
 
     def probability(self, features: Mapping[str, float]) -> float:
-        """The number of what is shown; the product keeps the last of several states."""
-        self.features.append(features)
-        return len(self.features) * 1e-6
+        """A number for these features alone, below that of what is exact."""
+        number = 0.5 + features[READ] / 100 + len(self.features) * 1e-9
+        self.features[number] = features
+        return number
 
 
 class _Recording(Mind):
@@ -96,7 +106,7 @@ class _Recording(Mind):
         return recorder
 
 
-def dump(rows: Path, public: Path | None, only: Sequence[str]) -> None:
+def dump(rows: Path, public: Path | None, only: Sequence[str], legs: Sequence[str]) -> None:
     """Write the features and labels of the first ten hits of every query."""
     with gzip.open(rows, "wt", encoding="utf-8") as file:
         embedders = EmbeddersOfRun(keep_queries=True)
@@ -105,17 +115,18 @@ def dump(rows: Path, public: Path | None, only: Sequence[str]) -> None:
             if only and data.name not in only:
                 continue
             for variant, made in variants(data, every):
-                for row in _asked(made, variant, embedders):
+                for row in _asked(made, variant, embedders, legs):
                     file.write(json.dumps(row) + "\n")
         embedders.close()
 
 
 def _asked(
-    data: EvaluationSet, variant: str, embedders: EmbeddersOfRun
+    data: EvaluationSet, variant: str, embedders: EmbeddersOfRun, by: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     with corpus.empty_store(corpus.SQLITE) as store:
         stored = corpus.fill(store, data, lambda _more: None)
-        for legs, overrides in LEGS.items():
+        for legs in by:
+            overrides = LEGS[legs]
             print(f"{data.name}, {variant}, {legs}: {len(data.queries)} queries", flush=True)
             _open(stored, ONLY_USER, overrides, embedders).work.wait()  # by the clock on the wall
             minds: dict[str, tuple[_Recording, _Recorder]] = {}
@@ -158,9 +169,7 @@ def _hits(
     hits = []
     for hit in mind.recall(query.text, **fields).hits:
         ids = (hit.memory.id, *(state.memory.id for state in hit.earlier))
-        number = round(hit.probability * 1e6)
-        exact = hit.probability >= EXACT
-        features = {} if exact else recorder.features[number - 1]
+        features = {} if hit.probability >= EXACT else recorder.features[hit.probability]
         hits.append(
             {
                 "relevant": any(stored.names[id_] in query.relevant for id_ in ids),
@@ -269,13 +278,13 @@ def fitted_to(rows: Sequence[Mapping[str, Any]], legs: str) -> Models:
     """The model of recalls by some legs, and that of hits that were read, if any were."""
     unread = [{**row, "hits": [_unread(hit) for hit in row["hits"]]} for row in rows]
     models = {legs: with_floors(unread, {legs: Hits.of(unread, legs).fit()}, legs)}
-    if any(is_read(hit) for row in rows for hit in row["hits"]):
+    if legs == BOTH and any(is_read(hit) for row in rows for hit in row["hits"]):
         models[READ] = with_floors(rows, {**models, READ: Hits.of(rows, READ).fit()}, READ)
     return models
 
 
 def _unread(hit: Mapping[str, Any]) -> dict[str, Any]:
-    return {**hit, "features": hit["features"] and _heard("both", hit["features"])}
+    return {**hit, "features": hit["features"] and _heard(BOTH, hit["features"])}
 
 
 def with_floors(rows: Sequence[Mapping[str, Any]], models: Models, legs: str) -> VerdictModel:
@@ -329,7 +338,7 @@ def judged(row: Mapping[str, Any], models: Models) -> list[tuple[float, bool]]:
     """The probability of each hit of a query, and whether it is relevant."""
     return [
         (
-            models[READ if is_read(hit) else row["legs"]].probability(
+            models[READ if row["legs"] == BOTH and is_read(hit) else row["legs"]].probability(
                 dict(zip(FEATURES, hit["features"], strict=True))
             )
             if hit["features"]
@@ -422,7 +431,7 @@ def main() -> None:
     parser.add_argument("--legs", nargs="*", default=[*LEGS], choices=[*LEGS])
     options = parser.parse_args()
     if options.what in ("dump", "refit"):
-        dump(options.rows, options.data, options.only)
+        dump(options.rows, options.data, options.only, options.legs)
     if options.what in ("fit", "refit"):
         fit(options.rows)
     if options.what in ("check", "refit"):

@@ -1,4 +1,4 @@
-"""The evaluation set of questions without an answer is what its datasheet says."""
+"""The evaluation sets of questions without an answer are what their datasheets say."""
 
 from __future__ import annotations
 
@@ -75,3 +75,23 @@ def test_the_stores_are_those_of_the_other_sets() -> None:
         for user in dict.fromkeys(record["user_id"] for record in records):
             own = [record["content"] for record in records if record["user_id"] == user]
             assert contents[user] == own
+
+
+def test_the_small_stores_are_as_their_datasheet_says() -> None:
+    stores = load(DATA / "stores")
+    prompts = rows(DATA / "stores" / "prompts.jsonl")
+    assert not any(problem.fatal for problem in validation.problems(stores))
+    assert (len(stores.corpus), len(stores.users)) == (1_451, 123)
+    assert Counter(query.stratum for query in stores.queries) == {
+        "plain": 370,
+        "reworded": 565,
+        "two": 32,
+        "near-miss": 492,
+        "same-topic": 246,
+        "unrelated": 246,
+    }
+    assert Counter(row["stratum"] for row in prompts) == {"task": 246, "remark": 123}
+    answered = {"plain", "reworded", "two"}
+    assert all(bool(query.relevant) == (query.stratum in answered) for query in stores.queries)
+    learnt_from = (DATA / "changes" / "stores.jsonl").read_text("utf-8")
+    assert not [x["id"] for x in stores.corpus if json.dumps(x["content"]) in learnt_from]

@@ -146,9 +146,13 @@ class PairReader:
             scores = self._models[reads].of_pairs([*new.values()], seconds)
             known |= zip(new, scores, strict=True)
             if len(self._known) > _MOST_KNOWN:
-                self._known.clear()
+                self.forget()
             self._known |= known
         return [known[key] for key in keys]
+
+    def forget(self) -> None:
+        """Forget every score: what is measured is to be read again."""
+        self._known.clear()
 
 
 class _Late(Exception):

@@ -1,7 +1,8 @@
 """A second look at the best candidates, by a model that reads them together with the question.
 
 It costs milliseconds for each text, so it reads as few as it can: the first candidate and, unless
-that one surely answers, the next two; of two states of one thing only those that are in doubt.
+that one surely answers, the next two; no long text, which it has not learnt to judge; of two states
+of one thing only those that are in doubt.
 A model that fails leaves the order and the verdict to the scores, and the answer says so.
 """
 
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 FIRST = 3  #: candidates that are read with the question
 SURE = 1.0  #: log odds: what answers so surely makes the others needless
-LONGEST = 450  #: characters of a text that are read: about what the model was trained with
+LONGEST = 450  #: characters of a text that is read: about what the model was trained with
 _PER_ODDS = 0.04  # of the logarithm of a score: what the log odds count (docs/adr/0058)
 ANSWERS = "answers"  #: the factor of a candidate that another place was given
 
@@ -47,19 +48,20 @@ def read_first(
 ) -> FirstRead:
     """Read the first candidates; those that answer come first, unless their order is settled."""
     first = [x for x in judged[:FIRST] if not memories[x.id].sensitive]
-    if read_pairs is None or not first or not text.strip():
+    short = [x for x in first if len(memories[x.id].content) <= LONGEST]
+    if read_pairs is None or not short or not text.strip():
         return FirstRead(judged)
     odds: dict[MemoryId, float] = {}
     report: PairsRead | None = None
-    for some in (first[:1], first[1:]):
-        texts = [(text[:LONGEST], memories[x.id].content[:LONGEST]) for x in some]
+    for some in (short[:1], short[1:]):
+        texts = [(text[:LONGEST], memories[x.id].content) for x in some]
         numbers, took = _read(read_pairs, Reads.ANSWERS, texts)
         report = took + report if report else took
         odds |= {x.id: groups.log_odds(number) for x, number in zip(some, numbers, strict=False)}
         if took.error or max(odds.values()) > SURE:
             break
-    whole = all(len(memories[id_].content) <= LONGEST for id_ in odds)
-    return FirstRead(judged if is_ordered or not whole else _reordered(judged, odds), odds, report)
+    settled = is_ordered or len(short) < len(first)
+    return FirstRead(judged if settled else _reordered(judged, odds), odds, report)
 
 
 def read_states(

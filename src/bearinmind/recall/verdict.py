@@ -40,7 +40,6 @@ SIGNS: Mapping[str, int] = {
     "names_missed": -1,  # it holds none of the query's names and numbers
     "aspect": 1,  # the share of the query's other words that it holds
     "read": 1,  # what a model that reads it with the query says, as log odds
-    "read_best": 1,  # the most that it says of any hit
     # the query and the store
     "best_reach": 1,  # of the nearest by meaning
     "unknown": -1,  # the share of the query's information that no memory holds
@@ -61,6 +60,7 @@ _NATS = 10.0  # of information per unit of `words_beyond_chance`
 _POOL = 20
 _THOUSAND, _MANY = 3.0, 4.0  # decades of memories; more than 10,000 make no difference
 _KEYWORDS = 3  # words that are no question
+_FEW = 2.0  # telling words of a query with which a model that reads counts half
 _WHOLE = 0.999  # of the information of the query: the memory holds all of its words
 _MOST = 1.5  # of any evidence: more makes nothing surer
 _QUOTED = re.compile(r"[\"\u201c\u201e`]([^\"\u201d\u201c`]{3,})[\"\u201d\u201c`]")
@@ -226,7 +226,7 @@ class Evidence:
             "graph": min(_MOST, graph.evidence) if graph else 0.0,
             **self._margins(_evidence(placings)),
             **self._of_text(memory.content),
-            "read": self._read.get(memory.id, 0.0),
+            "read": _trusted(self._read.get(memory.id, 0.0), count),
             **self._shared,
         }
 
@@ -243,7 +243,6 @@ class Evidence:
             "best_reach": _reach(dense[0].score, self._dense.floor)
             if self._dense and dense
             else 0.0,
-            "read_best": max(self._read.values(), default=0.0),
             "unknown": asked.unknown * self._telling,  # hardly a word is known to five memories
             "unknown_names": asked.unknown_names * self._telling,
             "question": float(bool(_ASKS.search(asked.text))),
@@ -307,6 +306,11 @@ class Evidence:
             return False
         folded = analysis.fold(memory.content)
         return any(phrase in folded for phrase in self._asked.quoted)
+
+
+def _trusted(odds: float, words: int) -> float:
+    """What a model says of a hit; any memory seems to it to fit a query like "rename it"."""
+    return odds * words / (words + _FEW) if odds > 0 else odds
 
 
 def _evidence(placings: Placings) -> float:
