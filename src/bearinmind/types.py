@@ -102,7 +102,7 @@ class SortBy(StrEnum):
 class Verdict(StrEnum):
     """Whether what is stored answers a query."""
 
-    FOUND = "found"  #: more probably than not
+    FOUND = "found"  #: it probably answers
     PERHAPS = "perhaps"
     NOTHING = "nothing"  #: what there is are weak guesses
 

@@ -50,7 +50,7 @@ SIGNS: Mapping[str, int] = {
 
 Placings = Mapping[str, Placing]
 
-FOUND = 0.5  #: from this probability on a hit is found
+FOUND = 0.45  #: from this probability on a hit is found (docs/adr/0059)
 EXACT = 0.95  #: the least probability of a memory that holds what is quoted
 _WORDS, _MEANING, _BOTH = "words", "meaning", "both"  # which legs answered
 _READ = "read"  # both did, and a model has read the hit

@@ -23,7 +23,7 @@ BYTES = 8_000  #: of output
 BRIEF_BYTES = 4_000
 #: What is given: memories that a recall has found, or with `perhaps` all that it gives.
 GIVE = "found"
-FOUND = 0.5  #: the probability from which on a memory is found: `recall.verdict.FOUND`
+FOUND = 0.45  #: the probability from which on a memory is found: `recall.verdict.FOUND`
 
 LOG = "hooks.log"
 OLD_LOG = "hooks.log.1"

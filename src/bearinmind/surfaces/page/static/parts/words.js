@@ -50,7 +50,7 @@ export const UNLIKELY = 0.2; // probability: what is below it is folded away
 /** How probable something is, as people say it. */
 export const likely = (probability) => {
   if (probability >= 0.8) return "Very likely";
-  if (probability >= 0.5) return "Likely";
+  if (probability >= 0.45) return "Likely"; // found
   return probability >= UNLIKELY ? "Perhaps" : "Unlikely";
 };
 
