@@ -104,7 +104,7 @@ def _with_removed(data: EvaluationSet) -> EvaluationSet:
 
 
 def _together(data: EvaluationSet) -> EvaluationSet:
-    """Several stores as one; what one says nothing about another may answer, by topic alone."""
+    """Ten stores as one, without `same-topic`: what one store lacks, another one may hold."""
     number = {user: f"together-{place // TOGETHER}" for place, user in enumerate(data.users)}
     return replace(
         data,

@@ -48,7 +48,7 @@ from verdict_sets import MEMORIES, sets, variants
 
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "recall" / "verdict_weights.json"
 ROWS = Path(tempfile.gettempdir()) / "bearinmind-verdicts.jsonl.gz"
-BOTH = "both"  #: legs, which alone are read besides
+BOTH = "both"  #: words and meaning: the recalls whose hits may be judged by what was read
 #: By which legs answer: the settings of that recall.
 LEGS: Mapping[str, Mapping[str, Any]] = {
     BOTH: {},
@@ -57,10 +57,7 @@ LEGS: Mapping[str, Mapping[str, Any]] = {
 }
 READ = "read"  #: the model of hits that were read, too
 #: Features of what the legs found, which tell near-misses from answers no better than a coin.
-OF_LEGS = (
-    *("words", "meaning", "best_reach", "behind", "lead", "above_pool"),
-    *("short", "aspect"),
-)
+OF_LEGS = ("words", "meaning", "best_reach", "behind", "lead", "above_pool", "short", "aspect")
 #: By model: features that it does not have.
 SILENT = {"words": ("meaning", READ), "meaning": ("words", READ), BOTH: (READ,), READ: OF_LEGS}
 Models = Mapping[str, VerdictModel]

@@ -82,6 +82,11 @@ def test_the_hook_gives_what_a_recall_has_found() -> None:
     assert hook_settings.GIVE == Verdict.FOUND
 
 
+def test_the_page_calls_likely_what_a_recall_has_found() -> None:
+    words = files("bearinmind.surfaces.page") / "static" / "parts" / "words.js"
+    assert f'if (probability >= {FOUND}) return "Likely";' in words.read_text("utf-8")
+
+
 def test_the_weights_are_one_small_file() -> None:
     text = (files("bearinmind.recall") / "verdict_weights.json").read_text("utf-8")
     assert len(text) < 10_000
