@@ -257,10 +257,10 @@ def _sigmoid(odds: Floats) -> Floats:
 
 
 def fit(rows: Path) -> None:
-    """Write the weights, and the floor that keeps what is to be kept."""
+    """Write the weights, and the floor that keeps what is to be kept; of legs that were dumped."""
     every = [*_read(rows)]
-    models: dict[str, Any] = {}
-    for legs in LEGS:
+    models: dict[str, Any] = json.loads(WEIGHTS.read_text("utf-8"))
+    for legs in dict.fromkeys(row["legs"] for row in every):
         fitted = fitted_to([*_learnt_from(every, legs)], legs)
         models |= {name: asdict(model) for name, model in fitted.items()}
     WEIGHTS.write_text(json.dumps(models) + "\n", encoding="utf-8")

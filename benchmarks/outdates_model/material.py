@@ -23,7 +23,7 @@ MOST_QUESTION, MOST_TEXT = 48, 96  # tokens that are read
 CANDIDATES = 8  # texts beside a question, at most one of which answers it
 WIDTHS = 16  # tokens by which batches differ in width: few shapes are fast
 NEIGHBOURS = 10  # of each memory, that are taken for two things
-BASE, LAYERS = "e5-small", 12  #: what the training starts from, and what finds wrong answers
+BASE = "e5-small"  #: what the training starts from, and what finds wrong answers
 
 
 class Thread(NamedTuple):
@@ -96,7 +96,7 @@ def embedded(reader: Reader, texts: Texts) -> Tensor:
     with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
         for part in torch.argsort(texts.lengths).split(1_024):
             ids, mask = joined((texts.ids[part], texts.lengths[part]))
-            hidden = reader.hidden(ids, mask)[-1].float() * mask[..., None]
+            hidden = reader(ids, mask)[1][-1].float() * mask[..., None]
             vectors[part] = functional.normalize(hidden.sum(1), dim=1)
     return vectors
 
@@ -175,7 +175,7 @@ class Material:
         texts = [*self.contents, *asked, *(text for _, *texts in shown for text in texts)]
         self.texts = Texts(tokenizer, texts, range(self.first_question, first_shown))
         self.development = [*_rows_of(shown, first_shown)]
-        miner = Reader.published(folder / f"{BASE}.npz", LAYERS).eval()
+        miner = Reader.stored(folder / f"{BASE}.npz").eval()
         self._vectors = embedded(miner, self.texts)
         self._add_general(data["questions"], sources)
         self.general = len(self.questions)

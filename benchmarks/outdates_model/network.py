@@ -1,4 +1,4 @@
-"""The network that reads two or three texts at once: BERT's layers, two numbers at each exit."""
+"""The network that reads two or three texts at once: BERT's layers, and two numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-DEVICE = "cuda"
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"  # a processor is enough to try it
 ANSWERS, OUTDATES = 0, 1  # the two numbers that a model gives; the second also for a question
-EXITS = (4, 6, 12)  # layers after which it gives them: the first are quick, the last is the surest
+#: The layers of a teacher that its student begins with, and those after which both are compared.
+KEPT = (0, 2, 3, 5, 6, 8, 9, 11)
+COMPARED = (*(kept - 1 for kept in KEPT[1:]), KEPT[-1])
 
 
 class Layer(nn.Module):
@@ -59,23 +61,14 @@ class Reader(nn.Module):
         self.words, self.places = nn.Embedding(30_522, size), nn.Embedding(512, size)
         self.norm, self.drop = nn.LayerNorm(size, 1e-12), nn.Dropout(0.1)
         self.layers = nn.ModuleList(Layer() for _ in range(layers))
-        self.numbers = nn.ModuleList(nn.Linear(size, 2) for _ in EXITS)
+        self.numbers = nn.Linear(size, 2)
 
-    def hidden(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
-        """What each layer gives."""
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """For each row two numbers, and what each layer gives."""
         hidden = [self.drop(self.norm(self.words(ids) + self.places.weight[: ids.shape[1]]))]
         for layer in self.layers:
             hidden.append(layer(hidden[-1], mask[:, None, None, :]))
-        return hidden
-
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """For each pair and exit: two numbers."""
-        hidden = self.hidden(ids, mask)
-        told = [
-            numbers(hidden[place][:, 0].float())
-            for place, numbers in zip(EXITS, self.numbers, strict=True)
-        ]
-        return torch.stack(told, 1)
+        return self.numbers(hidden[-1][:, 0].float()), hidden
 
     def names(self) -> dict[str, str]:
         """By parameter: its usual name. Every token is of the first segment."""
@@ -90,22 +83,38 @@ class Reader(nn.Module):
         return names
 
     @classmethod
-    def published(cls, path: Path, layers: int) -> Reader:
-        """With the weights of a published encoder; the two numbers mean nothing yet."""
-        with np.load(path) as file:
-            stored = {
-                name: file[name].astype(np.float32) * file.get(f"{name}.steps", np.float32(1))
-                for name in file
-                if not name.endswith(".steps")
-            }
-        reader = cls(layers)
+    def stored(cls, *paths: Path) -> Reader:
+        """With the weights of a published encoder, and of what was trained from it, if named."""
+        stored: dict[str, Any] = {}
+        for path in paths:
+            with np.load(path) as file:
+                stored |= {
+                    name: file[name].astype(np.float32) * file.get(f"{name}.steps", np.float32(1))
+                    for name in file
+                    if not name.endswith(".steps")
+                }
+        reader = cls(sum(name.endswith("intermediate.dense.bias") for name in stored))
         state = reader.state_dict()
         state |= {own: torch.tensor(stored[usual]) for own, usual in reader.names().items()}
         places = stored["embeddings.position_embeddings.weight"]
         first = stored["embeddings.token_type_embeddings.weight"][0]
         state["places.weight"] = torch.tensor(places + first)
+        for end in ("weight", "bias"):
+            if f"classifier.{end}" in stored:
+                state[f"numbers.{end}"] = torch.tensor(stored[f"classifier.{end}"])
         reader.load_state_dict(state)
         return reader.to(DEVICE)
+
+    def shortened(self) -> Reader:
+        """A reader with the layers of this one that are `KEPT`."""
+        short = Reader(len(KEPT))
+        state = short.state_dict()
+        state |= {name: value for name, value in self.state_dict().items() if name in state}
+        for place, kept in enumerate(KEPT):
+            for name, value in self.layers[kept].state_dict().items():
+                state[f"layers.{place}.{name}"] = value
+        short.load_state_dict(state)
+        return short.to(DEVICE)
 
     def save(self, path: Path) -> None:
         """Write what was trained, matrices in bytes."""
@@ -116,9 +125,8 @@ class Reader(nn.Module):
             "embeddings.position_embeddings.weight": state["places.weight"].astype(np.float16),
             "embeddings.token_type_embeddings.weight": np.zeros((2, 384), np.float16),
         }
-        for end in ("weight", "bias"):  # of the last exit
-            numbers = state[f"numbers.{len(EXITS) - 1}.{end}"]
-            written[f"classifier.{end}"] = numbers.astype(np.float16)
+        for end in ("weight", "bias"):
+            written[f"classifier.{end}"] = state[f"numbers.{end}"].astype(np.float16)
         for own, usual in self.names().items():
             if own == "words.weight":
                 continue

@@ -1,15 +1,16 @@
 """Train the model that reads two texts together: a question and a memory, or two memories.
 
-    python benchmarks/outdates_model/train.py FOLDER
+    python benchmarks/outdates_model/train.py FOLDER                         # what ships
+    python benchmarks/outdates_model/train.py FOLDER --student READER.npz    # docs/adr/0060
 
-Needs PyTorch and a graphics processor: eleven minutes of an H200. FOLDER is what `gather.py` made;
-`reader.npz`, which is written there, belongs to `packages/encoder/weights`.
+Needs PyTorch and a graphics processor: eleven minutes of an H200, six for a student. FOLDER is what
+`gather.py` made; `reader.npz`, which is written there, belongs to `packages/encoder/weights`.
 
 The model starts from e5-small and learns three things at once: whether a text answers a question,
 whether a newer memory outdates an older one, and, if it is given a question before the two, whether
 the newer one is the better answer to it. First mostly the former, of public questions, then all of
-them. It learns to tell that after some layers already (`EXITS`), which shows what fewer would be
-worth. The words of e5-small stay as they are, so only the layers have to be kept.
+them. A student with two thirds of its layers learns to say what that one says. The words of
+e5-small stay as they are, so only the layers have to be kept.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import math
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,8 +30,8 @@ from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from outdates_model.material import BASE, LAYERS, NONE, Choice, Material, joined
-from outdates_model.network import ANSWERS, DEVICE, EXITS, OUTDATES, Reader
+from outdates_model.material import BASE, NONE, Choice, Material, joined
+from outdates_model.network import ANSWERS, COMPARED, DEVICE, OUTDATES, Reader
 
 SEED = 17
 AT_ONCE = 2_048  # rows that are read at once
@@ -39,6 +40,9 @@ NEIGHBOUR_COUNTS = 0.7  # as much as a labelled pair
 CHANGES = 0.45  # of the labelled pairs in a step
 ELSEWHERE = 0.3  # of the texts that do not answer a question, taken from elsewhere in its world
 KINDS = (0.4, 0.2, 0.4)  # of the choices: stale and current, nothing and current, current first
+LABELS_COUNT = 0.3  # as much as what the teacher says
+SUREST = 8.0  # log odds of a teacher: more makes nothing surer
+ODDS_COUNT = 0.1  # how far the log odds are from a teacher's, beside how far the probabilities are
 
 
 class Phase(NamedTuple):
@@ -54,29 +58,32 @@ class Phase(NamedTuple):
     choices: int  #: ... and questions with two memories
 
 
-PHASES = (Phase(140, 1e-4, 96, 16, 8, 24, 40, 24), Phase(480, 6e-5, 10, 48, 28, 88, 80, 120))
-EXIT_COUNTS = (0.4, 0.4, 1.0)  # how much what each exit tells counts
+TEACHER: tuple[Phase, ...] = (
+    Phase(140, 1e-4, 96, 16, 8, 24, 40, 24),
+    Phase(480, 6e-5, 10, 48, 28, 88, 80, 120),
+)
+STUDENT: tuple[Phase, ...] = (Phase(320, 1.2e-4, 24, 44, 40, 80, 88, 120),)
 
 
 Row = tuple[int, int, int]  #: a question or NONE, and two texts; or NONE, a question and a text
 
 
 class Training:
-    """A model while it learns."""
+    """A model while it learns, from labels alone or from a teacher as well."""
 
-    def __init__(self, reader: Reader, material: Material) -> None:
+    def __init__(self, reader: Reader, material: Material, teacher: Reader | None = None) -> None:
         self.reader, self.material = reader, material
+        self.teacher = teacher.eval() if teacher else None
         reader.words.weight.requires_grad = False
 
     def run(self, phase: Phase) -> None:
         """Learn for as long as a phase takes."""
         learnt = [x for x in self.reader.parameters() if x.requires_grad]
-        optimizer = torch.optim.AdamW(
-            learnt, lr=phase.rate, weight_decay=0.01, betas=(0.9, 0.98), fused=True
-        )
+        optimizer = torch.optim.AdamW(learnt, lr=phase.rate, weight_decay=0.01, betas=(0.9, 0.98))
         begin, step = time.monotonic(), 0
-        self.reader.train()
         while (done := (time.monotonic() - begin) / phase.seconds) < 1:
+            # Who is told by a teacher how sure to be needs no noise.
+            self.reader.train(self.teacher is None)
             share = min(1.0, step / 150) * max(0.02, 0.5 * (1 + math.cos(math.pi * done)))
             for group in optimizer.param_groups:
                 group["lr"] = phase.rate * share
@@ -95,28 +102,28 @@ class Training:
         questions, labels, counts = self._questions(phase)
         pairs, outdates, pair_counts = self._pairs(phase)
         choices, is_newer = self._choices(phase)
-        numbers = self._numbers([*questions, *pairs, *choices])
+        rows = [*questions, *pairs, *choices]
+        numbers, taught = self._read(rows)
         first, second = len(questions), len(questions) + len(pairs)
-        losses = []
-        for told in numbers.unbind(1):
-            answers = told[:first, ANSWERS].view_as(labels)
-            each = functional.binary_cross_entropy_with_logits(
-                answers, labels, reduction="none", pos_weight=torch.tensor(3.0, device=DEVICE)
-            ).mean(1)
-            right = torch.logsumexp(answers, 1) - (answers * labels).sum(1)
-            loss = ((each + 0.5 * right * labels.sum(1)) * counts).mean()
-            each = functional.binary_cross_entropy_with_logits(
-                told[first:second, OUTDATES], outdates, reduction="none"
-            )
-            loss += (each * pair_counts).sum() / pair_counts.sum()
-            losses.append(
-                loss
-                + functional.binary_cross_entropy_with_logits(told[second:, OUTDATES], is_newer)
-            )
-        return sum(
-            (loss * count for loss, count in zip(losses, EXIT_COUNTS, strict=True)),
-            torch.zeros((), device=DEVICE),
+        answers = numbers[:first, ANSWERS].view_as(labels)
+        each = functional.binary_cross_entropy_with_logits(
+            answers, labels, reduction="none", pos_weight=torch.tensor(3.0, device=DEVICE)
+        ).mean(1)
+        right = torch.logsumexp(answers, 1) - (answers * labels).sum(1)
+        loss = ((each + 0.5 * right * labels.sum(1)) * counts).mean()
+        each = functional.binary_cross_entropy_with_logits(
+            numbers[first:second, OUTDATES], outdates, reduction="none"
         )
+        loss += (each * pair_counts).sum() / pair_counts.sum()
+        loss += functional.binary_cross_entropy_with_logits(numbers[second:, OUTDATES], is_newer)
+        if taught is None:
+            return loss
+        column = torch.tensor([ANSWERS] * first + [OUTDATES] * (len(rows) - first), device=DEVICE)
+        own = numbers.gather(1, column[:, None])[:, 0]
+        said = taught.odds.gather(1, column[:, None])[:, 0].clamp(-SUREST, SUREST)
+        by_kind = (x.tensor_split((first, second)) for x in (own, said))
+        as_taught = torch.stack([*map(_distance, *by_kind)]).sum()
+        return as_taught + taught.distance + LABELS_COUNT * loss
 
     def _questions(self, phase: Phase) -> tuple[list[Row], Tensor, Tensor]:
         material = self.material
@@ -161,37 +168,69 @@ class Training:
         other = random.choice(question.near)
         return choice._replace(older=other) if choice.is_newer else choice._replace(newer=other)
 
-    def _numbers(self, rows: Sequence[Row]) -> Tensor:
+    def _read(self, rows: Sequence[Row]) -> tuple[Tensor, Taught | None]:
+        """Two numbers for each row, and what the teacher says."""
+        numbers = torch.zeros(len(rows), 2, device=DEVICE)
+        odds, distances = torch.zeros_like(numbers), []
+        for part, ids, mask in self._parts(rows):
+            with torch.autocast(DEVICE, torch.bfloat16):
+                told, hidden = self.reader(ids, mask)
+                numbers = numbers.index_copy(0, part, told.float())
+                if self.teacher is None or not torch.is_grad_enabled():
+                    continue
+                with torch.no_grad():
+                    said, layers = self.teacher(ids, mask)
+            odds[part] = said.float()
+            compared = [layers[place + 1] for place in COMPARED]
+            distances.append(_apart(hidden[1:], compared, mask) * len(part) / len(rows))
+        taught = Taught(odds, torch.stack(distances).sum()) if distances else None
+        return numbers, taught
+
+    def _parts(self, rows: Sequence[Row]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Some of the rows, as tokens, and where these are not padding."""
         places = torch.tensor(rows, device=DEVICE)
         lengths = torch.where(places == NONE, -1, self.material.texts.lengths[places])
-        order = torch.argsort(lengths.sum(1))
-        back = torch.empty_like(order)
-        back[order] = torch.arange(len(order), device=DEVICE)
-        ids = self.material.texts.ids
-        with torch.autocast(DEVICE, torch.bfloat16):
-            parts = [
-                self.reader(*joined(*((ids[places[k, x]], lengths[k, x]) for x in range(3))))
-                for k in order.chunk(PARTS)
-            ]
-        return torch.cat(parts)[back]
+        for part in torch.argsort(lengths.sum(1)).chunk(PARTS):
+            texts = [(self.material.texts.ids[places[part, x]], lengths[part, x]) for x in range(3)]
+            yield part, *joined(*texts)
 
     def areas(self) -> str:
-        """How well each exit tells, on development topics: changes, choices, what answers."""
+        """How well it tells, on development topics: changes, choices, what answers."""
         self.reader.eval()
         rows, labels = zip(*self.material.development, strict=True)
         kinds = torch.tensor([*map(self.material.kind, rows)])
         right = torch.tensor(labels)
         with torch.no_grad():
             parts = [rows[begin : begin + AT_ONCE] for begin in range(0, len(rows), AT_ONCE)]
-            numbers = torch.cat([self._numbers(part) for part in parts])
-        self.reader.train()
+            numbers = torch.cat([self._read(part)[0] for part in parts]).cpu()
         told = []
-        for exit_numbers in numbers.cpu().unbind(1):
-            for kind, column in enumerate((OUTDATES, OUTDATES, ANSWERS)):
-                own = exit_numbers[:, column]
-                above = own[(kinds == kind) & right][:, None] > own[(kinds == kind) & ~right]
-                told.append(f"{float(above.float().mean()):.3f}")
-        return f"AUC of changes, choices and answers by exit {EXITS}: {' '.join(told)}"
+        for kind, column in enumerate((OUTDATES, OUTDATES, ANSWERS)):
+            own = numbers[:, column]
+            above = own[(kinds == kind) & right][:, None] > own[(kinds == kind) & ~right]
+            told.append(f"{float(above.float().mean()):.3f}")
+        return f"AUC of changes, choices and answers: {' '.join(told)}"
+
+
+class Taught(NamedTuple):
+    """What a teacher says of some rows."""
+
+    odds: Tensor  #: two numbers for each row
+    distance: Tensor  #: of what the layers give
+
+
+def _distance(own: Tensor, said: Tensor) -> Tensor:
+    """How far a student is from what its teacher says, of one kind of rows."""
+    probabilities = functional.binary_cross_entropy_with_logits(own, torch.sigmoid(said))
+    return probabilities + ODDS_COUNT * functional.smooth_l1_loss(own, said)
+
+
+def _apart(own: Sequence[Tensor], taught: Sequence[Tensor], mask: Tensor) -> Tensor:
+    """How far the layers of a student are from those of its teacher, in angle."""
+    cosines = [
+        functional.cosine_similarity(one.float(), other.float(), dim=-1)[mask].mean()
+        for one, other in zip(own, taught, strict=True)
+    ]
+    return 1 - torch.stack(cosines).mean()
 
 
 def _tensor(values: Sequence[Any]) -> Tensor:
@@ -199,9 +238,10 @@ def _tensor(values: Sequence[Any]) -> Tensor:
 
 
 def main() -> None:
-    """Train it, and write its weights."""
+    """Train it, or a student of it, and write its weights."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--student", type=Path, metavar="READER", help="train one of this teacher")
     parser.add_argument("--share", type=float, default=1.0, help="of the time, for a trial")
     options = parser.parse_args()
     folder: Path = options.folder
@@ -213,8 +253,12 @@ def main() -> None:
         f"{len(material.pairs)} pairs, {len(material.neighbours)} of neighbours",
         flush=True,
     )
-    training = Training(Reader.published(folder / f"{BASE}.npz", LAYERS), material)
-    for phase in PHASES:
+    base = folder / f"{BASE}.npz"
+    training, phases = Training(Reader.stored(base), material), TEACHER
+    if options.student:
+        teacher = Reader.stored(base, options.student)
+        training, phases = Training(teacher.shortened(), material, teacher), STUDENT
+    for phase in phases:
         training.run(phase._replace(seconds=phase.seconds * options.share))
     training.reader.save(folder / "reader.npz")
 

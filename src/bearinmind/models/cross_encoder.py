@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bearinmind.errors import RerankerFailure
 from bearinmind.models import forks
-from bearinmind.models.local import disable_telemetry, first_line, token_batches
+from bearinmind.models.local import disable_telemetry, first_line, most_threads, token_batches
 from bearinmind.protocols import Passage, Reads
 
 if TYPE_CHECKING:  # numpy takes a tenth of a second to import
@@ -33,13 +34,13 @@ CONFIG = "config.json"
 _MOST_TOKENS = 512  # of a pair: what nearly all cross-encoders were trained on
 _SPECIAL_POSITIONS = 2  # that RoBERTa's kind counts among its positions, and no text can have
 _BATCH_TOKENS = 1_024  # padding included: a few pairs, so that the time is looked at often
-_MOST_THREADS = 4
 _MOST_KNOWN = 100_000  # scores of pairs that are remembered: about 12 MB
 _ERRORS = 3  # no warnings: how a graph could be better is of no use here
 _PADDING = ("[PAD]", "<pad>")
 
-#: One batch at a time, for all cross-encoders: two would only slow each other down.
+#: One call at a time, for all cross-encoders: two would only slow each other down.
 _RUNTIME = forks.Lock()
+_BESIDE = forks.Threads(None, "bearinmind-read")  #: compute the batches beside the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +102,18 @@ class CrossEncoder:
             with _turn(until):
                 model = _load(self._folder)
                 tokens = model.tokens(pairs)
-            for batch in token_batches([len(each.ids) for each in tokens], _BATCH_TOKENS):
+            lengths, threads = [len(each.ids) for each in tokens], most_threads()
+            most = min(_BATCH_TOKENS, sum(lengths) // threads)
+            batches = [*token_batches(lengths, most)]
+            for begin in range(0, len(batches), threads):
+                some = batches[begin : begin + threads]
                 with _turn(until):
-                    for index, score in zip(
-                        batch,
-                        model.run([tokens[index] for index in batch], self._column),
-                        strict=True,
-                    ):
-                        scores[index] = score
-                done += len(batch)
+                    every = _side_by_side(
+                        lambda batch: model.run([tokens[x] for x in batch], self._column), some
+                    )
+                for index, score in zip(chain(*some), chain(*every), strict=True):
+                    scores[index] = score
+                done += sum(map(len, some))
         except _Late:
             raise RerankerFailure(
                 f"{self.name} read {done} of {len(pairs)} memories in {seconds:g} s",
@@ -172,6 +176,19 @@ def _turn(until: float) -> Iterator[None]:
         _RUNTIME.release()
 
 
+def _side_by_side(
+    run: Callable[[list[int]], list[float]], batches: Sequence[list[int]]
+) -> list[list[float]]:
+    """What a model says of each batch; this thread computes one of them."""
+    *others, own = batches
+    running = [_BESIDE.submit(run, batch) for batch in others]
+    try:
+        last = run(own)
+    finally:  # none may be in native code once the turn is over
+        wait(running)
+    return [*(each.result() for each in running), last]
+
+
 @lru_cache(maxsize=2)  # those of one process, mostly one, are shared by all its users
 def _load(folder: Path) -> _Model:
     graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
@@ -191,10 +208,9 @@ def _load(folder: Path) -> _Model:
             hint=f"Install it: pip install {exc.name}.",
         ) from exc
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(_MOST_THREADS, max(1, (os.cpu_count() or 1) // 2))
+    options.intra_op_num_threads = 1  # batches side by side scale better than threads in a batch
     options.inter_op_num_threads = 1
     options.log_severity_level = _ERRORS
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle means idle
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
     config = _config(folder / CONFIG)

@@ -132,7 +132,7 @@ class LocalEmbedder:
         self.space = card.space(text)
         self._folder = folder
         self._card = card
-        self._threads = threads or min(_MOST_THREADS, _processors())
+        self._threads = threads or most_threads()
         self._loading = forks.Lock()
         self._model: _Model | None = None
 
@@ -302,11 +302,11 @@ def token_batches(lengths: Sequence[int], most_tokens: int) -> Iterator[list[int
         yield batch
 
 
-def _processors() -> int:
-    """How many processors this process may use."""
+def most_threads() -> int:
+    """How many batches are computed side by side: as many as there are processors, but few."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    return min(_MOST_THREADS, os.cpu_count() or 1)
 
 
 def first_line(exc: Exception) -> str:
