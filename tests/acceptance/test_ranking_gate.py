@@ -5,6 +5,7 @@ The reference is a stored run; `make gate` stores a new one, when a change is me
 
 from __future__ import annotations
 
+import fcntl
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,11 +41,25 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def arms(plan: Plan) -> dict[str, Result]:
-    """By name: every arm, over one corpus that is embedded once, for the docs too."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("XDG_CACHE_HOME", str(BENCHMARKS.parent / ".cache"))
-        return dict(zip(ARMS, run_arms(plan, [*ARMS.values()]), strict=True))
+def arms(
+    plan: Plan, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Result]:
+    """By name: every arm, over one corpus that is embedded once, for the docs too.
+
+    It takes minutes, and several processes may have tests of this module: one of them measures.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):  # one of several: the folder above is everybody's
+        folder = folder.parent
+    measured = {name: folder / f"gate, {name}.json" for name in ARMS}
+    with (folder / "gate.lock").open("w") as lock, pytest.MonkeyPatch.context() as patched:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not all(path.exists() for path in measured.values()):
+            patched.setenv("XDG_CACHE_HOME", str(BENCHMARKS.parent / ".cache"))
+            results = run_arms(plan, [*ARMS.values()])
+            for path, result in zip(measured.values(), results, strict=True):
+                result.write(path)
+    return {name: Result.read(path) for name, path in measured.items()}
 
 
 @pytest.fixture(scope="module")
