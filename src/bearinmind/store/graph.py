@@ -10,7 +10,7 @@ from bearinmind.concepts import ConceptName, Extraction, Mention, Merge, Stateme
 from bearinmind.errors import AlreadyMerged, ConceptNotFound
 from bearinmind.protocols import Job
 from bearinmind.store import rows
-from bearinmind.store.database import Owned, Version
+from bearinmind.store.database import Owned
 from bearinmind.store.graph_search import ROLE_BITS, GraphSearchInDatabase
 from bearinmind.types import Memory, MemoryId, Scope, UserId
 
@@ -219,34 +219,11 @@ def _repoint_group(transaction: Owned, concept: int) -> None:
 ConceptNumbers = dict[ConceptName, int]  #: of the concepts of one owner
 
 
-def add_version(transaction: Owned, row: int, memory: Memory) -> None:
-    """Copy the mentions of an inserted version from the one before, or queue the job that reads it.
+def copy_mentions(transaction: Owned, row: int, memory: Memory) -> int | None:
+    """Copy what an earlier version with the same text mentions and states to an inserted one.
 
-    A version with the text of the last one that was read copies its mentions.
+    The extractor that read it, if any did.
     """
-    if memory.deleted_at is not None or memory.sensitive:
-        return
-    read_by = _copy_graph(transaction, row, memory) if memory.version > 1 else None
-    in_use = transaction.row("extractor_in_use")
-    if in_use is not None and in_use[0] != read_by:
-        transaction.insert("insert_job", [_reading_job(in_use[1], Version(row, memory))])
-
-
-def queue_versions(transaction: Owned, versions: Sequence[Version]) -> None:
-    """Queue the jobs that read inserted versions."""
-    in_use = transaction.row("extractor_in_use")
-    if in_use is not None:
-        read = [each for each in versions if not each.memory.sensitive]
-        transaction.insert("insert_job", [_reading_job(in_use[1], version) for version in read])
-
-
-def _reading_job(key: str, version: Version) -> dict[str, object]:
-    place = 2 if version.past else 0
-    return {"kind": "extract", "target": key, "row": version.row, "turn": place}
-
-
-def _copy_graph(transaction: Owned, row: int, memory: Memory) -> int | None:
-    """Copy what an earlier version mentions and states; the extractor that read it, if any."""
     before = transaction.row("known_before", {"id": memory.id, "version": memory.version})
     if before is None or _text_of(rows.to_memory(before[2:])) != _text_of(memory):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -143,11 +143,30 @@ class QueuesInDatabase(OnDatabase):
         return {ProposalState(state): count for state, count in records}
 
 
-def queue_comparisons(transaction: Owned, versions: Sequence[Version]) -> None:
-    """Queue the jobs that compare inserted present versions with what was stored before."""
-    compared = [each for each in versions if not each.past and not each.memory.sensitive]
-    job = {"kind": "compare", "target": "", "turn": 0}
-    transaction.insert("insert_job", [{**job, "row": each.row} for each in compared])
+def queue_versions(
+    transaction: Owned,
+    versions: Sequence[Version],
+    embedded: Container[int] = (),
+    read_by: int | None = None,
+) -> None:
+    """Queue the jobs that embed, read and compare inserted versions.
+
+    `embedded` are the spaces that have their vectors already, `read_by` is the extractor that has
+    read them. Past versions come last, and are not compared.
+    """
+    told = [each for each in versions if not each.memory.sensitive]
+    for space, key, _, turn in transaction.rows("spaces_in_use"):
+        if space not in embedded:
+            transaction.insert("insert_job", [_job("embed", x, key, turn) for x in told])
+    for extractor, key in transaction.rows("extractor_in_use"):
+        if extractor != read_by:
+            transaction.insert("insert_job", [_job("extract", x, key) for x in told])
+    transaction.insert("insert_job", [_job("compare", x) for x in told if not x.past])
+
+
+def _job(kind: str, version: Version, target: str = "", turn: int = 0) -> dict[str, object]:
+    place = 2 if version.past else turn
+    return {"kind": kind, "target": target, "row": version.row, "turn": place}
 
 
 def queue_missing(database: Database, transaction: Transaction) -> int:

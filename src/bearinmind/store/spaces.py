@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from bearinmind.changes import digest
 from bearinmind.protocols import DenseAnswer, KnownSpace, NearestSearch, SpaceState, Unavailable
 from bearinmind.store import queues, rows
-from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
+from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction
 from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
 
@@ -167,36 +167,20 @@ def _counted(transaction: Transaction) -> list[KnownSpace]:
     return _to_known(transaction.rows("spaces"), dict(transaction.rows("vectors_by_space")))
 
 
-def add_version(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
-    """Copy the vectors of an inserted version from the one before, or queue the jobs that embed it.
-
-    A version with the embedded text of an earlier one copies its vector.
-    """
-    if memory.deleted_at is not None or memory.sensitive:
-        return
-    for space, key, recipe, turn in transaction.rows("spaces_in_use"):
-        before = None
-        if memory.version > 1:
-            place = {"id": memory.id, "version": memory.version, "space": space}
-            before = transaction.row("embedded_before", place)
-        text = embedded_text(memory, recipe) if before else None
-        if before and text == embedded_text(rows.to_memory(before[1:]), recipe):
-            for statement in database.steps.copy_vector:
-                transaction.change(statement, {"space": space, "before": before[0], "row": row})
-        else:
-            transaction.insert("insert_job", [_job(key, Version(row, memory), turn)])
-
-
-def queue_versions(transaction: Owned, versions: Sequence[Version]) -> None:
-    """Queue the jobs that embed inserted versions."""
-    embedded = [each for each in versions if not each.memory.sensitive]
-    for _, key, _, turn in transaction.rows("spaces_in_use"):
-        transaction.insert("insert_job", [_job(key, version, turn) for version in embedded])
-
-
-def _job(key: str, version: Version, turn: int) -> dict[str, object]:
-    place = 2 if version.past else turn
-    return {"kind": "embed", "target": key, "row": version.row, "turn": place}
+def copy_vectors(database: Database, transaction: Owned, row: int, memory: Memory) -> set[int]:
+    """Give an inserted version the vectors of an earlier one with its text; in which spaces."""
+    copied = set()
+    for space, _, recipe, _ in transaction.rows("spaces_in_use"):
+        place = {"id": memory.id, "version": memory.version, "space": space}
+        before = transaction.row("embedded_before", place)
+        if before is None or embedded_text(memory, recipe) != embedded_text(
+            rows.to_memory(before[1:]), recipe
+        ):
+            continue
+        for statement in database.steps.copy_vector:
+            transaction.change(statement, {"space": space, "before": before[0], "row": row})
+        copied.add(space)
+    return copied
 
 
 def forget_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:

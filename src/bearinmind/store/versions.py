@@ -27,9 +27,12 @@ def insert_version(database: Database, transaction: Owned, memory: Memory, known
     conceal_judgements(transaction, [memory])
     if memory.deleted_at is None:
         index_versions(database, transaction, {row: memory})
-        spaces.add_version(database, transaction, row, memory)
-        graph.add_version(transaction, row, memory)
-        queues.queue_comparisons(transaction, [Version(row, memory)])
+        embedded: Container[int] = ()
+        read_by = None
+        if memory.version > 1 and not memory.sensitive:
+            embedded = spaces.copy_vectors(database, transaction, row, memory)
+            read_by = graph.copy_mentions(transaction, row, memory)
+        queues.queue_versions(transaction, [Version(row, memory)], embedded, read_by)
 
 
 def close_version(database: Database, transaction: Owned, present: Memory, at: datetime) -> None:
@@ -219,9 +222,7 @@ class BulkInsert:
         ]
         conceal_judgements(transaction, memories)
         index_versions(self._database, transaction, {each.row: each.memory for each in live})
-        spaces.queue_versions(transaction, live)
-        graph.queue_versions(transaction, live)
-        queues.queue_comparisons(transaction, live)
+        queues.queue_versions(transaction, live)
         for arrival in self._kept.values():
             keep_sealed(transaction, arrival.history.sealed)
 
