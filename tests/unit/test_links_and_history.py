@@ -8,9 +8,10 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.recall.attach import LINE_LENGTH, MOST_ATTACHED, one_line
+from bearinmind.recall.attach import MOST_ATTACHED
 from bearinmind.remember.update import Deleted
 from bearinmind.testing import FixedClock
+from bearinmind.text.analysis import LINE_LENGTH, one_line
 from bearinmind.types import Hit, LinkKind, Memory, State
 
 

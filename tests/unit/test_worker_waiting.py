@@ -116,7 +116,7 @@ def test_a_thread_that_an_error_ended_is_started_again_by_the_next_job(
 ) -> None:
     place.store = store = BrokenOnce()
     handlers = place.worker(WordEmbedder())._handlers
-    background = Background(store, handlers, place.clock, automatic=True)
+    background = Background(store, handlers, place.clock)
     background.nudge()
     assert background._running is not None
     background._running[1].join(60)

@@ -63,7 +63,6 @@ from bearinmind.types import (
     UserId,
     choose,
 )
-from bearinmind.work.worker import Background
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +78,7 @@ class Curation:
     settings: Settings
     clock: Callable[[], datetime]
     remember: Remember
-    background: Background
+    nudge: Callable[[], None]  #: says that a job was queued
     turn_reader: ConfiguredReader
 
     def review(
@@ -207,7 +206,7 @@ class Curation:
         """
         word = None if resolution is None else choose(Resolution, resolution, InvalidInput)
         applied = self._decider(trust).apply(self.proposal(id), word)
-        self.background.nudge()
+        self.nudge()
         return applied
 
     def dismiss(self, id: str, *, trust: Trust | str = Trust.USER) -> Proposal:
@@ -217,7 +216,7 @@ class Curation:
     def undo(self, id: str) -> Proposal:
         """Take back a decision, unless what it changed was changed since; another can be made."""
         undone = self._decider().undo(self.proposal(id))
-        self.background.nudge()
+        self.nudge()
         return undone
 
     def learning_status(self) -> LearningStatus:

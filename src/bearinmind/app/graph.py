@@ -20,9 +20,9 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.outdates.verdicts import MARK, is_trusted, judgement_of
 from bearinmind.protocols import GraphCounts, Store
 from bearinmind.recall import history
-from bearinmind.recall.attach import one_line
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_time
+from bearinmind.text.analysis import one_line
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Scope, State
 

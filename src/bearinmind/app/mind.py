@@ -167,7 +167,7 @@ class Mind(VerbGroups):
         outcome = self._parts.remember.add(
             self.scope, draft, replaced, idempotency_key=idempotency_key
         )
-        self._parts.background.nudge()
+        self._parts.nudge()
         if wait:
             self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
@@ -188,7 +188,7 @@ class Mind(VerbGroups):
     ) -> Memory:
         """Change a memory by fields of `Changes`; tags, sensitivity, provenance are the owner's."""
         changed = self._shares.update(id, requests.changes(changes), expected_version)
-        self._parts.background.nudge()
+        self._parts.nudge()
         return changed
 
     def delete(
@@ -204,7 +204,7 @@ class Mind(VerbGroups):
     def restore(self, id: str) -> Memory:
         """Bring a deleted memory back."""
         restored = self._shares.restore(id)
-        self._parts.background.nudge()
+        self._parts.nudge()
         return restored
 
     def restorable(self, id: str) -> Memory:
@@ -252,7 +252,9 @@ class Mind(VerbGroups):
         """
         query = self._query(text, fields, boost)
         recall = self._parts.recall_for(query)
-        answer = lockout.noted(recall, shared.recalled(recall, self._parts.store, query))
+        answer = shared.recalled(recall, self._parts.store, query)
+        if query.leg_weights or query.decay_days or query.boost:
+            answer = lockout.noted(recall, answer)
         if self._parts.capture:
             hits = [hit.memory.id for hit in answer.hits]
             self._parts.capture.append(answer.query.text, self._parts.clock(), hits)
@@ -419,7 +421,7 @@ class Mind(VerbGroups):
         learner = learner_of(self._parts, self._nearest, origin, inbox=inbox, dry_run=dry_run)
         learned = learner([*messages])
         if learned.stored and not dry_run:
-            self._parts.background.nudge()
+            self._parts.nudge()
         return learned
 
     # ---- checks --------------------------------------------------------------------------------

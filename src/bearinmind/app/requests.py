@@ -249,7 +249,7 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         text=text,
         filter=filter,
         expanded=tuple(fields.get("expanded", ())),
-        focus=check_tags(fields.get("focus", ())),
+        focus=check_tags(fields["focus"]) if "focus" in fields else (),
         limit=fields.get("limit", settings.limit),
         pool=fields.get("pool", settings.pool),
         sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),

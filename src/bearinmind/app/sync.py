@@ -35,7 +35,6 @@ from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
 from bearinmind.vault.seal import SealingVault
-from bearinmind.work.worker import Background
 from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Sync:
     scope: Scope
     clock: Callable[[], datetime]
     remember: Remember
-    background: Background
+    nudge: Callable[[], None]  #: says that a job was queued
 
     # ---- a replica -----------------------------------------------------------------------------
 
@@ -104,7 +103,7 @@ class Sync:
             )
             copies.sync(report)
         if report.pulled or report.copied:
-            self.background.nudge()
+            self.nudge()
         return report
 
     def status(self) -> SyncStatus:
@@ -181,7 +180,7 @@ class Sync:
             present = self.remember.update(self.scope, present, self._changes_to(other))
         if other.deleted_at is not None and present.deleted_at is None:
             self.remember.delete(self.scope, present)
-        self.background.nudge()
+        self.nudge()
 
     def _changes_to(self, other: Memory) -> Changes:
         """The changes that give a memory the fields of another version of it."""
@@ -228,7 +227,7 @@ class Transfer:
     store: Store
     scope: Scope
     remember: Remember
-    background: Background
+    nudge: Callable[[], None]  #: says that a job was queued
     vault: SealingVault
 
     def admit(
@@ -267,7 +266,7 @@ class Transfer:
     ) -> Sequence[Outcome | None]:
         """Store admitted memories in one transaction; None where an id is stored already."""
         outcomes = self.store.put_many(self.scope, histories, siblings)
-        self.background.nudge()
+        self.nudge()
         return outcomes
 
     def add_link(self, link: Link, *, decided: bool = True) -> None:

@@ -78,6 +78,7 @@ class Parts:
     socket_places: Sequence[Path]  #: where a background worker lends its embedder
     extractors: ConfiguredExtractor
     background: Background
+    nudge: Callable[[], None]  #: tells the thread of this process, if it has one, of a new job
     vault: SealingVault
     remember: Remember
     turn_reader: ConfiguredReader
@@ -156,7 +157,7 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
     )
     fixed = options.get("extractor")
     extractor = ConfiguredExtractor(lambda: fixed) if fixed else extractor_of(settings)
-    handlers = handlers_of(store, embedders, extractor, clock)
+    background = Background(store, handlers_of(store, embedders, extractor, clock), clock)
     vault = open_vault(settings, lambda: not store.sealed_under())
     reranker = reranker_of(settings)
     return Parts(
@@ -169,7 +170,8 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         active_space=active,
         socket_places=places,
         extractors=extractor,
-        background=Background(store, handlers, clock, automatic=options.get("background", False)),
+        background=background,
+        nudge=background.nudge if options.get("background") else lambda: None,
         vault=vault,
         remember=Remember(
             store=store,
@@ -324,7 +326,6 @@ def judge_of(settings: Settings) -> ChatJudge:
     from bearinmind.models import token_budget  # noqa: PLC0415
     from bearinmind.models.chat import DIALECTS  # noqa: PLC0415
     from bearinmind.models.outbound_http import Patience  # noqa: PLC0415  most curate by rules alone
-    from bearinmind.models.token_budget import DailyTokens  # noqa: PLC0415
 
     if settings.llm_url is None or settings.llm_model is None:
         raise InvalidSetting(
@@ -334,7 +335,7 @@ def judge_of(settings: Settings) -> ChatJudge:
         token_budget.MeteredChat(
             token_budget.Address(settings.llm_url, settings.llm_key, settings.llm_model),
             DIALECTS[settings.llm_dialect],
-            lambda account: DailyTokens(
+            lambda account: token_budget.DailyTokens(
                 cache_folder() / "llm-tokens.db",
                 f"curation by {account}",
                 settings.llm_daily_tokens,
@@ -394,7 +395,7 @@ def recall_of(
         executor=executor,
         rerank=rerank,
         following=(graph,) if settings.leg_weights.get(graph.name, 1.0) else (),
-        pair_reader=active.pair_reader,
+        pair_reader=active.pair_reader if settings.embedder != "none" else lambda: None,
     )
 
 

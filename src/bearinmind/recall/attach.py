@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from bearinmind.protocols import Readable
 from bearinmind.recall.eligibility import heads
+from bearinmind.text.analysis import one_line
 from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Pointer
 
 MOST_ATTACHED = 3  # resolutions of one hit
-LINE_LENGTH = 80  # characters of a pointer
 
 _POINTING = frozenset({LinkKind.PART_OF, LinkKind.SEE_ALSO})
 _ADDING = _POINTING | {LinkKind.RESOLVED_BY}
@@ -90,9 +90,3 @@ def _pointers(
             line = one_line(memory.content)
             pointers.append(Pointer(id=memory.id, kind=link.kind, outgoing=outgoing, line=line))
     return pointers
-
-
-def one_line(content: str, length: int = LINE_LENGTH) -> str:
-    """The beginning of a text, on one line."""
-    text = " ".join(content.split())
-    return text if len(text) <= length else text[: length - 1].rstrip() + "\u2026"

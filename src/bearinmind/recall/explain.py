@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypedDict, cast
 
-from bearinmind.recall.attach import one_line
 from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.leg_positions import (
     CachedFollowing,
@@ -21,6 +20,7 @@ from bearinmind.recall.leg_positions import (
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall
 from bearinmind.recall.second_look import ANSWERS
 from bearinmind.text import analysis
+from bearinmind.text.analysis import one_line
 from bearinmind.trace import Answer, BelowLimit, SaysTheSame, WhyNot
 from bearinmind.types import Hit, Memory, Query, SortBy, State, is_expired, refusals
 

@@ -266,14 +266,15 @@ ORDER_BY_WORDS = OrderWeights(
 
 def _word_orders(
     judged: Sequence[Judged],
-    links: Iterable[Link],
+    links: Sequence[Link],
     memories: Mapping[MemoryId, Memory],
     question: Question,
     *,
     past: bool,
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
     """The pairs of the best candidates of which the lower is to precede the higher."""
-    of_pair = {frozenset((x.source, x.target)): x for x in prevailing_of_pairs(links)}
+    judgements = prevailing_of_pairs(links) if links else ()
+    of_pair = {frozenset((x.source, x.target)): x for x in judgements}
     probabilities = {pair: judgement_of(link).probability for pair, link in of_pair.items()}
     for higher, lower in combinations(judged[:ORDERED], 2):
         one, other = memories[higher.id], memories[lower.id]

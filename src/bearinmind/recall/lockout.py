@@ -39,8 +39,6 @@ def warnings(recall: Recall, limit: int) -> dict[str, str]:
 def noted(recall: Recall, answer: Answer) -> Answer:
     """The answer with what the weights and the boost of its own query lock out in its trace."""
     query = answer.query
-    if not (query.leg_weights or query.decay_days or query.boost):
-        return answer
     found = [*warnings(recall, query.limit).values()]
     factors = [each.factors["boost"] for each in answer.trace.judged if "boost" in each.factors]
     least = _least_share(recall.fusion, _silent(recall.legs, recall.following), query.limit)

@@ -258,10 +258,12 @@ class Recall:
         judged, report = self._judge(query, time, eligibility), None
         if self.rerank:
             judged, report = self.rerank(query, judged, eligibility.memories)
-        read_pairs = self.pair_reader()
-        judged, odds, read = read_first(
-            read_pairs, query.text, judged, eligibility.memories, is_ordered=report is not None
-        )
+        read_pairs, read = self.pair_reader(), None
+        odds: Mapping[MemoryId, float] = {}
+        if read_pairs:
+            judged, odds, read = read_first(
+                read_pairs, query.text, judged, eligibility.memories, is_ordered=report is not None
+            )
         links = groups.that_matter(newer.outdates, judged)
         seen = {**eligibility.servable(reader, links)}
         seen |= {x.id: eligibility.memories[x.id] for x in judged[: groups.ORDERED]}

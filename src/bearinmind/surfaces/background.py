@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 def ensure(settings: Settings, config: Path | None) -> None:
     """Wake the worker of a store, or start one."""
-    if settings.worker == "off" or settings.embedder == settings.extractor == "none":
+    if settings.embedder == settings.extractor == "none":
         return
     given = {"store": str(absolute(settings.store))}
     if config is not None:

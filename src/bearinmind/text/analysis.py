@@ -37,6 +37,7 @@ MOST_ALNUM_PARTS = 3  # `sha256` and `E11000` have parts; a hash with ten change
 HASH_LENGTH = 12  # hexadecimal runs this long are hashes ...
 HASH_PREFIXES = (7, 8, 12)  # ... and are quoted by these beginnings (git's short forms)
 STEMS_CACHED = 100_000  # about 10 MB; a memory's words repeat, and stemming is half of indexing
+LINE_LENGTH = 80  # characters of a text that is shown on one line
 NUMBER_JOINT = "\u00b7"  # 3.11 must not become 311
 
 #: English words that carry grammar and no topic.
@@ -129,6 +130,12 @@ def fold(text: str) -> str:
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text).casefold()
     return "".join(c for c in decomposed if not unicodedata.combining(c))
+
+
+def one_line(content: str, length: int = LINE_LENGTH) -> str:
+    """The beginning of a text, on one line."""
+    text = " ".join(content.split())
+    return text if len(text) <= length else text[: length - 1].rstrip() + "\u2026"
 
 
 def fingerprint(content: str) -> bytes:

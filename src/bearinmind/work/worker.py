@@ -274,8 +274,8 @@ class Worker:
 class Background:
     """Makes the workers of a store, and runs one on a thread of this process.
 
-    When `automatic`, the first `nudge` starts a thread that stays until `close`. The jobs that are
-    not done by then stay in the queue.
+    The first `nudge` starts a thread that stays until `close`. The jobs that are not done by then
+    stay in the queue.
     """
 
     def __init__(
@@ -283,13 +283,11 @@ class Background:
         work: Work,
         handlers: Mapping[str, Handler],
         clock: Callable[[], datetime],
-        *,
-        automatic: bool,
     ) -> None:
         self._work = work
         self._handlers = handlers
         self._clock = clock
-        self._automatic = automatic
+        self._is_closed = False
         self._lock = forks.Lock()
         self._running: tuple[Worker, threading.Thread] | None = None
         self._process = os.getpid()
@@ -312,7 +310,7 @@ class Background:
     def nudge(self) -> None:
         """Tell the thread that a job was queued; start it if there is none, or none any more."""
         with self._lock:
-            if not self._automatic:
+            if self._is_closed:
                 return
             if (
                 self._running is None
@@ -335,7 +333,7 @@ class Background:
         """Stop the thread after the jobs in hand."""
         with self._lock:
             running, self._running = self._running, None
-            self._automatic = False
+            self._is_closed = True
         if running is not None and self._process == os.getpid():
             _stop(*running)
 

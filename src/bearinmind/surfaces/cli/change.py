@@ -13,7 +13,6 @@ import typer
 from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import EmptyContent, InvalidInput, MindError
-from bearinmind.recall.attach import one_line
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.update import Deleted
 from bearinmind.surfaces.cli import options, session
@@ -34,6 +33,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.surfaces.times import day_in_words
+from bearinmind.text.analysis import one_line
 from bearinmind.types import Memory, MemoryId, Outcome, Resolution, State, Stored, Trust, Whose
 
 if TYPE_CHECKING:
@@ -92,18 +92,18 @@ def store(
         _note_sealing(run, mind, outcome.memory, flagged=sensitive)
         if wait:
             run.wait_for_work(mind)
-    stored = isinstance(outcome, Stored)
-    if stored and not wait:
-        run.start_worker()
-    word = "stored" if stored else "already known"
-    run.reply(
-        {
-            "outcome": word.replace(" ", "_"),
-            "memory": outcome.memory,
-            "may_replace": tuple(outcome.may_replace),
-        },
-        lambda: [outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
-    )
+        stored = isinstance(outcome, Stored)
+        if stored and not wait:
+            run.start_worker()
+        word = "stored" if stored else "already known"
+        run.reply(  # while the store is open: what the memory may replace is looked for now
+            {
+                "outcome": word.replace(" ", "_"),
+                "memory": outcome.memory,
+                "may_replace": tuple(outcome.may_replace),
+            },
+            lambda: [outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
+        )
 
 
 def offers(outcome: Outcome) -> Iterator[Text]:

@@ -16,7 +16,6 @@ from bearinmind.curate.hygiene import Issue, Report
 from bearinmind.curate.review import Review
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
-from bearinmind.recall.attach import one_line
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -36,6 +35,7 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
 )
 from bearinmind.surfaces.failures import meaning_of
+from bearinmind.text.analysis import one_line
 from bearinmind.types import LinkKind, Memory, MemoryId, Resolution
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from bearinmind.errors import ConceptNotFound
 from bearinmind.graph.lookup import ConceptCard
 from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
-from bearinmind.recall.attach import one_line
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
 from bearinmind.surfaces.cli import graph_change, options
 from bearinmind.surfaces.cli.options import with_filters
@@ -35,6 +34,7 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, created
+from bearinmind.text.analysis import one_line
 from bearinmind.types import Memory, MemoryId
 
 if TYPE_CHECKING:

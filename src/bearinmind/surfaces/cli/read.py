@@ -16,7 +16,6 @@ from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.lookup import MemoryCard
 from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
-from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import USUAL_DEPTH, Step
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces import times
@@ -55,6 +54,7 @@ from bearinmind.surfaces.verbs.answers import (
     WhyAnswer,
     read_cursor,
 )
+from bearinmind.text.analysis import one_line
 from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outdated
 from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 

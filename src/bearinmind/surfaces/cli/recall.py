@@ -12,7 +12,6 @@ from bearinmind.app.requests import FilterFields, QueryFields
 from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
 from bearinmind.recall import graph_leg
-from bearinmind.recall.attach import one_line
 from bearinmind.recall.graph_leg import Labels
 from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.second_look import ANSWERS
@@ -41,6 +40,7 @@ from bearinmind.surfaces.cli.terminal import (
 from bearinmind.surfaces.lines import STANDARD, read_text
 from bearinmind.surfaces.times import day_in_words
 from bearinmind.surfaces.verbs.answers import RecallAnswer
+from bearinmind.text.analysis import one_line
 from bearinmind.trace import (
     Answer,
     Asks,
@@ -132,7 +132,8 @@ def recall(
     nothing = RecallAnswer(query=text, verdict=Verdict.NOTHING, hits=(), degraded=(), as_data=())
     with run.reading(nothing) as mind:
         answer = mind.recall(text, **fields)
-        labels = {} if run.as_json else mind.graph.labels(_concepts(answer, with_trace=trace))
+        shown = set() if run.as_json else _concepts(answer, with_trace=trace)
+        labels = mind.graph.labels(shown) if shown else {}
     _reply_answer(run, answer, labels, with_trace=trace)
 
 
@@ -163,7 +164,7 @@ def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: b
         if with_trace:
             yield trace_tables(answer, labels)
 
-    run.reply(RecallAnswer.of(answer, with_trace=with_trace), human)
+    run.reply(RecallAnswer.of(answer, with_trace=with_trace) if run.as_json else None, human)
 
 
 def answer_table(value: Answer, labels: Labels, user: str | None = None) -> RenderableType:

@@ -127,6 +127,8 @@ class Session:
 
     def start_worker(self) -> None:
         """Have what was stored embedded and read in the background, without waiting for it."""
+        if self.settings.worker == "off":
+            return
         from bearinmind.surfaces import background  # noqa: PLC0415  only what stores needs it
 
         background.ensure(self.settings, self.options.config)

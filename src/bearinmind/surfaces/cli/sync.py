@@ -17,7 +17,6 @@ from bearinmind.app import Mind
 from bearinmind.app.sync import connection, lock_of
 from bearinmind.changes import Peer, Subject, SubjectKind
 from bearinmind.errors import InvalidInput, PeerNotFound
-from bearinmind.recall.attach import one_line
 from bearinmind.surfaces import lines
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, tell
@@ -37,6 +36,7 @@ from bearinmind.surfaces.cli.terminal import (
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 from bearinmind.sync.replica import held
+from bearinmind.text.analysis import one_line
 from bearinmind.types import UserId
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from bearinmind.concepts import ConceptName, Relation
 from bearinmind.outdates.verdicts import in_words
-from bearinmind.recall.attach import one_line
 from bearinmind.surfaces.for_agents import outdated_words
+from bearinmind.text.analysis import one_line
 from bearinmind.types import Link, Memory, MemoryId, Outdated, State, Trust
 
 if TYPE_CHECKING:
