@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from bearinmind.surfaces.http import telemetry
+from bearinmind.surfaces.http import metrics
 from bearinmind.surfaces.http.metrics import QueueAge
 from support.http_server import Serving, serving, wait_until
 
@@ -150,7 +150,7 @@ def test_a_trace_goes_from_the_request_over_the_verb_and_its_legs_to_the_stateme
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
     tracer = provider.get_tracer("test")
-    monkeypatch.setattr(telemetry, "set_up", lambda: tracer)  # else it sends them to a collector
+    monkeypatch.setattr(metrics, "tracer", lambda: tracer)  # else it sends them to a collector
     with serving(tmp_path / "served.db", embedder="hash", telemetry=True) as server:
         client = server.client()
         body = {"content": "Tea is at four.", "wait": True}

@@ -22,7 +22,7 @@ from bearinmind.surfaces.hooks.standalone.memory_text import BEGIN
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 from bearinmind.surfaces.hooks.standalone.turns import stored_id
 from bearinmind.surfaces.mcp import texts
-from bearinmind.surfaces.verbs.answers import RecallAnswer, as_data
+from bearinmind.surfaces.verbs.answers import RecallAnswer, as_data, memories_of
 from bearinmind.types import (
     Decider,
     EarlierState,
@@ -79,7 +79,7 @@ ALONE = hit(OLD, outdated=OUTDATED)
 
 
 def answer(*hits: Hit) -> RecallAnswer:
-    memories = (each for one in hits for each in for_agents.memories_of(one))
+    memories = (each for one in hits for each in memories_of(one))
     return RecallAnswer(
         query="x",
         verdict=Verdict.FOUND,

@@ -117,7 +117,7 @@ class People:
 
     def takes(self, token: str) -> bool:
         """Whether a text may be a token of a provider, and not a key."""
-        return bool(self.providers) and _TOKEN.fullmatch(token) is not None
+        return _TOKEN.fullmatch(token) is not None
 
     def _provider_of(self, token: str) -> Provider:
         try:

@@ -177,9 +177,12 @@ class Curation:
         """
         named = [each.id for each in memories if each.owner == self.scope.user]
         links = self.store.links(self.scope, named, as_of) if named else []
-        links = prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
+        links = [x for x in links if x.kind is LinkKind.OUTDATES]
+        if not links:  # as of most memories
+            return []
+        links = prevailing_of_pairs(links)
         ends = [*{id_ for link in links for id_ in (link.source, link.target)}]
-        present = self.store.get_many(self.scope, ends, as_of) if ends else {}
+        present = self.store.get_many(self.scope, ends, as_of)
         return [
             Conflict(
                 newer=link.source,

@@ -32,7 +32,6 @@ from bearinmind.surfaces.http import (
     sign_in,
     status_page,
     streams,
-    telemetry,
 )
 from bearinmind.surfaces.http.auth import MCP, METADATA, Names, Service
 from bearinmind.surfaces.http.middleware import Around, Envelope
@@ -88,8 +87,8 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     endpoint.mount(app, service)
     files.mount(app)
     app.openapi = partial(_described, app)  # type: ignore[method-assign]  # as FastAPI documents
-    tracer = telemetry.set_up() if settings.telemetry else None
-    observer = telemetry.Telemetry(tracer, service.metrics)
+    tracer = metrics.tracer() if settings.telemetry else None
+    observer = metrics.Telemetry(tracer, service.metrics)
     mind.work.background.observe(observer)
     around = Around(
         names=Names.of(settings),

@@ -189,7 +189,12 @@ class Service:
             store=store,
             traffic=TrafficCounter(mind.server.count, mind.server.clock),
             may_be_open=settings.auth == "off"
-            or (settings.auth == "auto" and local and not settings.oauth_issuers),
+            or (
+                settings.auth == "auto"
+                and local
+                and not settings.oauth_issuers
+                and not mind.accounts.users()
+            ),
         )
 
     @property
@@ -211,7 +216,7 @@ class Service:
             with self.authenticator.guarding(hash_of(token), address):
                 return self.authenticator.of_session(self.sessions.find(token))
         text = bearer_text(authorization)
-        if self.people.takes(text):
+        if self.people.providers and self.people.takes(text):
             with self.authenticator.guarding(hash_of(text), address):
                 caller = self.people.by_token(text, _audiences(self.settings, request))
             return self.authenticator.of_token(caller)

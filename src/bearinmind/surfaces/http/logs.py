@@ -47,18 +47,13 @@ def set_up(stream: TextIO = sys.stderr) -> logging.Handler:
     return handler
 
 
-def request(**fields: object) -> None:
-    """Write down that a request was answered."""
-    _log.info("request", extra={"fields": fields})
-
-
 def failure(error: BaseException, request_id: str) -> None:
     """Write down a fault of the server: its kind and where it was, not what it says."""
     _log.error("internal error", extra={"fields": {"request_id": request_id, **fault(error)}})
 
 
 def note(event: str, **fields: object) -> None:
-    """Write down something else."""
+    """Write down something else, such as that a request was answered."""
     _log.info(event, extra={"fields": fields})
 
 

@@ -19,8 +19,7 @@ from bearinmind.errors import AddressTooLong, MindError, NotAllowed
 from bearinmind.remember.secrets import find
 from bearinmind.surfaces.http import logs, responses
 from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.metrics import OTHER, Metrics, TrafficCounter
-from bearinmind.surfaces.http.telemetry import Telemetry
+from bearinmind.surfaces.http.metrics import OTHER, Metrics, Telemetry, TrafficCounter
 from bearinmind.trace import OBSERVER
 
 REQUEST_ID = "X-Request-Id"
@@ -153,7 +152,8 @@ class _Exchange:
         if caller and (told := self._headers.get(HOOK)):
             metrics.hook_ran(told)
         self._around.traffic.answered(caller.user if caller else None, route, status)
-        logs.request(
+        logs.note(
+            "request",
             method=self._method,
             route=route,
             status=status,

@@ -108,7 +108,7 @@ def structured(answer: object, type_: object) -> dict[str, Any]:
 
 def _without_weak(answer: a.RecallAnswer) -> a.RecallAnswer:
     """An answer without its weak guesses, which cost an agent tokens and mislead it."""
-    held = {memory.id for hit in answer.hits for memory in for_agents.memories_of(hit)}
+    held = {memory.id for hit in answer.hits for memory in a.memories_of(hit)}
     as_data = tuple(id_ for id_ in answer.as_data if id_ in held)
     return dataclasses.replace(answer, weak=(), as_data=as_data)
 

@@ -20,7 +20,6 @@ from bearinmind.proposals import Conflict, Proposal
 from bearinmind.protocols import AuditEntry, User
 from bearinmind.recall.history import Step, ThingHistory, ThingState, Timeline, Why
 from bearinmind.remember.admit import check_moment
-from bearinmind.surfaces import for_agents
 from bearinmind.text import ids
 from bearinmind.trace import Answer, Trace
 from bearinmind.types import (
@@ -34,6 +33,7 @@ from bearinmind.types import (
     Query,
     Share,
     State,
+    Trust,
     Verdict,
 )
 
@@ -41,9 +41,19 @@ if TYPE_CHECKING:
     from bearinmind.app import Mind
 
 
+def is_data(memory: Memory, user: str) -> bool:
+    """Whether a text is data and never instructions: another user's, or from somewhere else."""
+    return memory.owner != user or memory.provenance.trust is Trust.EXTERNAL
+
+
+def memories_of(hit: Hit) -> tuple[Memory, ...]:
+    """All memories whose text comes with a hit."""
+    return (hit.memory, *(state.memory for state in hit.earlier), *hit.attached)
+
+
 def as_data(user: str, memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
     """The ids of those memories whose text is data, never instructions, to a user."""
-    return tuple(dict.fromkeys(x.id for x in memories if for_agents.is_data(x, user)))
+    return tuple(dict.fromkeys(x.id for x in memories if is_data(x, user)))
 
 
 def write_cursor(created_at: datetime, id: MemoryId) -> str:
@@ -92,7 +102,7 @@ class RecallAnswer:
             weak=answer.weak,
             conflicts=tuple(conflicts),
             degraded=answer.trace.degraded,
-            as_data=as_data(user, (x for hit in hits for x in for_agents.memories_of(hit))),
+            as_data=as_data(user, (x for hit in hits for x in memories_of(hit))),
             understood=answer.query if with_trace else None,
             trace=answer.trace if with_trace else None,
         )
