@@ -124,6 +124,7 @@ def http(walk: Walk, folder: Path) -> None:
         walk.is_watching = True
         with urlopen(Request(f"{url}/api/v1/recall", question, headers)) as answer:  # noqa: S310  http
             answer.read()
+        time.sleep(0.1)  # the line in the log is written after the answer
         walk.is_watching = False
     threading.setprofile(None)
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import NamedTuple
 
-from bearinmind.errors import InvalidChange, MindError
+from bearinmind.errors import MindError
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Provenance, Share, UserId
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make one for every text
@@ -233,23 +233,3 @@ class Refused(NamedTuple):
 
 
 Verdict = Taken | Stale | Refused
-
-
-_BETWEEN = "/"  # in no name of a user, see `bearinmind.remember.admit.check_user`
-
-
-def copy_name(owner: UserId, reader: UserId) -> UserId:
-    """The name under which a reader's copy of an owner's memories is kept."""
-    if not owner or owner == reader or _BETWEEN in owner:
-        raise InvalidChange(f"{owner!r} cannot share anything with {reader!r}")
-    return UserId(f"{owner}{_BETWEEN}{reader}")
-
-
-def is_copy(name: UserId) -> bool:
-    """Whether a copy is kept under a name, rather than a user's own memories."""
-    return _BETWEEN in name
-
-
-def owner_of(name: UserId) -> UserId:
-    """Whose memories are kept under a name."""
-    return UserId(name.partition(_BETWEEN)[0]) if _BETWEEN in name else name

@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NewType, TypeVar
 
-from bearinmind.errors import InvalidInput
+from bearinmind.errors import InvalidChange, InvalidInput
 
 #: Metadata of a field that is never written as JSON, nor read; see `bearinmind.codec`.
 NEVER_SENT: Final[Mapping[str, bool]] = MappingProxyType({"sent": False})
@@ -470,30 +470,30 @@ class Hit:
     outdated: Outdated | None = None  #: set when it is not in a group, and another outdates it
 
 
-#: The parts of a filter that look at the memory alone, by the name of their field.
-CONDITIONS: dict[str, Callable[[Filter, Memory], bool]] = {
-    "categories": lambda f, m: not f.categories or m.category in f.categories,
-    "tags": lambda f, m: f.tags.issubset(m.tags),
-    "created_from": lambda f, m: f.created_from is None or m.created_at >= f.created_from,
-    "created_to": lambda f, m: f.created_to is None or m.created_at < f.created_to,
-    "session": lambda f, m: f.session is None or m.provenance.session == f.session,
-    "project": lambda f, m: f.project is None or m.provenance.project == f.project,
-    "agent": lambda f, m: f.agent is None or m.provenance.agent == f.agent,
-}
-
-
-def refusals(filter: Filter, memory: Memory) -> list[str]:
-    """The names of the conditions that a memory does not meet."""
-    return [name for name, met in CONDITIONS.items() if not met(filter, memory)]
-
-
-def admits(filter: Filter, memory: Memory) -> bool:
-    """Whether a memory of the scope meets every condition; its state is not looked at."""
-    return not refusals(filter, memory)
-
-
 def is_expired(memory: Memory, now: datetime) -> bool:
     """Whether the moment lies outside the memory's valid-from / valid-to span."""
     return (memory.valid_from is not None and memory.valid_from > now) or (
         memory.valid_to is not None and memory.valid_to <= now
     )
+
+
+# ---- the names under which memories are kept -----------------------------------------------------
+
+_BETWEEN = "/"  # in no name of a user, see `bearinmind.remember.admit.check_user`
+
+
+def copy_name(owner: UserId, reader: UserId) -> UserId:
+    """The name under which a reader's copy of an owner's memories is kept."""
+    if not owner or owner == reader or _BETWEEN in owner:
+        raise InvalidChange(f"{owner!r} cannot share anything with {reader!r}")
+    return UserId(f"{owner}{_BETWEEN}{reader}")
+
+
+def is_copy(name: UserId) -> bool:
+    """Whether a copy is kept under a name, rather than a user's own memories."""
+    return _BETWEEN in name
+
+
+def owner_of(name: UserId) -> UserId:
+    """Whose memories are kept under a name."""
+    return UserId(name.partition(_BETWEEN)[0]) if _BETWEEN in name else name

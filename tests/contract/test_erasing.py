@@ -14,12 +14,12 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from bearinmind.changes import ShareState, copy_name, memory_subject, share_subject
+from bearinmind.changes import ShareState, memory_subject, share_subject
 from bearinmind.protocols import AuditEntry, BrowserSession, History, Page, Received, Store
 from bearinmind.store.database import load_statements
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.types import Access, Filter, Memory, Right, Scope, Share
+from bearinmind.types import Access, Filter, Memory, Right, Scope, Share, copy_name
 from support.full_store import EVERY_STATE, LATER, NOON, OWNERS, Life, everything
 
 ADA, EVE = (scope.user for scope in OWNERS[:2])

@@ -19,7 +19,6 @@ from bearinmind.changes import (
     Peer,
     ShareState,
     SyncConflict,
-    copy_name,
     memory_subject,
     share_subject,
 )
@@ -62,6 +61,7 @@ from bearinmind.types import (
     State,
     Trust,
     UserId,
+    copy_name,
 )
 from support.extractors import HOUR, after, deleted, extraction_of, mention, states
 

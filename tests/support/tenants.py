@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from bearinmind.concepts import ConceptName
 from bearinmind.protocols import AuditEntry, Sealed
+from bearinmind.recall.eligibility import admits
 from bearinmind.store.postgres.lexicon import mark
 from bearinmind.text.names import name_of
-from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, UserId, admits
+from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, UserId
 
 Edge = tuple[MemoryId, str, MemoryId]  #: a link: from where, of which kind, and to where
 

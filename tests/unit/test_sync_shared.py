@@ -220,7 +220,8 @@ def test_disconnecting_removes_what_others_shared_and_nothing_else(
 def test_more_than_a_page_is_listed_and_taken_whole(
     world: Machines, bob: Mind, laptop: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bearinmind.sync.server_side.MOST_SEEN", 3)
+    for module in ("server_side", "shared_copies"):
+        monkeypatch.setattr(f"bearinmind.sync.{module}.MOST_SEEN", 3)
     monkeypatch.setattr("bearinmind.sync.server_side.PAGE_BYTES", 1_500)
     bob.share_tag("zoo", "ada")
     carl = world.server.for_user("bob-2")  # the name of one begins like that of the other

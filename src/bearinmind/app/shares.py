@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bearinmind.changes import owner_of
 from bearinmind.errors import (
     InvalidShare,
     MemoryNotFound,
@@ -19,7 +18,7 @@ from bearinmind.recall import history, shared
 from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.remember.update import ChangeShared, check_version
-from bearinmind.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId, choose
+from bearinmind.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId, choose, owner_of
 
 SHARE, UNSHARE = "share", "unshare"  #: the actions in the audit
 

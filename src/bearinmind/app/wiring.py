@@ -409,13 +409,12 @@ def query_log_of(settings: Settings) -> QueryLog | None:
 def start_threads(mind: Mind) -> Sequence[BackgroundThread]:
     """Start what runs beside a memory that stays open: sync and curation, where they are on."""
     threads: list[BackgroundThread] = []
-    settings = mind.settings
     from bearinmind.app.sync import sync_loop  # noqa: PLC0415  not for one recall
 
     if loop := sync_loop(mind):
         threads.append(loop)
-    if settings.curate != "off":
-        threads.append(curation_thread(mind, settings.curate_hours * 3600))
+    if mind.settings.curate != "off":
+        threads.append(curation_thread(mind, mind.settings.curate_hours * 3600))
     return threads
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bearinmind.protocols import Readable
 from bearinmind.trace import Dropped, Expired, Gone, NotAskedFor, Reason, Superseded
@@ -14,9 +14,29 @@ from bearinmind.types import (
     MemoryId,
     Ranking,
     State,
-    admits,
     is_expired,
 )
+
+#: The parts of a filter that look at the memory alone, by the name of their field.
+CONDITIONS: dict[str, Callable[[Filter, Memory], bool]] = {
+    "categories": lambda f, m: not f.categories or m.category in f.categories,
+    "tags": lambda f, m: f.tags.issubset(m.tags),
+    "created_from": lambda f, m: f.created_from is None or m.created_at >= f.created_from,
+    "created_to": lambda f, m: f.created_to is None or m.created_at < f.created_to,
+    "session": lambda f, m: f.session is None or m.provenance.session == f.session,
+    "project": lambda f, m: f.project is None or m.provenance.project == f.project,
+    "agent": lambda f, m: f.agent is None or m.provenance.agent == f.agent,
+}
+
+
+def refusals(filter: Filter, memory: Memory) -> list[str]:
+    """The names of the conditions that a memory does not meet."""
+    return [name for name, met in CONDITIONS.items() if not met(filter, memory)]
+
+
+def admits(filter: Filter, memory: Memory) -> bool:
+    """Whether a memory of the scope meets every condition; its state is not looked at."""
+    return not refusals(filter, memory)
 
 
 class MemoryReader:

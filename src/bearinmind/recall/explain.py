@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypedDict, cast
 
+from bearinmind.recall.eligibility import refusals
 from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.leg_positions import (
     CachedFollowing,
@@ -22,7 +23,7 @@ from bearinmind.recall.second_look import ANSWERS
 from bearinmind.text import analysis
 from bearinmind.text.analysis import one_line
 from bearinmind.trace import Answer, BelowLimit, SaysTheSame, WhyNot
-from bearinmind.types import Hit, Memory, Query, SortBy, State, is_expired, refusals
+from bearinmind.types import Hit, Memory, Query, SortBy, State, is_expired
 
 _SHOWN_WORDS = 5
 #: What puts a memory before another that scores higher, and how that is told.

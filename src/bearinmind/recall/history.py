@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bearinmind import errors
-from bearinmind.changes import owner_of
 from bearinmind.outdates.verdicts import is_decided, judgement_of, outdated
 from bearinmind.protocols import Page, Readable, Statistics, Store
 from bearinmind.recall.eligibility import heads
@@ -27,6 +26,7 @@ from bearinmind.types import (
     UserId,
     Whose,
     is_expired,
+    owner_of,
 )
 
 USUAL_DEPTH, DEEPEST = 10, 100  # steps of a provenance walk

@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from bearinmind.changes import owner_of
 from bearinmind.recall.history import ThingHistory
 from bearinmind.text import ids
 from bearinmind.trace import Answer, Dropped, OnDemand, SaysTheSame, Superseded, Trace
-from bearinmind.types import Filter, Hit, Memory, MemoryId, Scope, Step
+from bearinmind.types import Filter, Hit, Memory, MemoryId, Scope, Step, owner_of
 
 
 def key_of(view: Filter, id: MemoryId) -> MemoryId:

@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bearinmind import errors
-from bearinmind.changes import copy_name, is_copy, owner_of
 from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
 from bearinmind.errors import StoreFailure, StoreUnavailable
 from bearinmind.protocols import (
@@ -47,6 +46,9 @@ from bearinmind.types import (
     Space,
     State,
     UserId,
+    copy_name,
+    is_copy,
+    owner_of,
 )
 
 if TYPE_CHECKING:

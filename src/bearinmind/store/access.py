@@ -8,12 +8,22 @@ from datetime import date, datetime
 from typing import Any
 
 from bearinmind import errors
-from bearinmind.changes import is_copy
 from bearinmind.concepts import Concept, ConceptName
 from bearinmind.protocols import AuditEntry, LexicalStatistics, Sealed, Sighting, User
 from bearinmind.store import graph_search, rows, sync_feed, versions
 from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row
-from bearinmind.types import Access, Filter, Key, Memory, MemoryId, Right, Scope, Share, UserId
+from bearinmind.types import (
+    Access,
+    Filter,
+    Key,
+    Memory,
+    MemoryId,
+    Right,
+    Scope,
+    Share,
+    UserId,
+    is_copy,
+)
 
 _FIRST_DAY = date(1970, 1, 1)
 _MINUTE = 60_000_000  # microseconds

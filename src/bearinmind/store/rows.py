@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from bearinmind.changes import ConflictKind, Subject, SubjectKind, SyncConflict, owner_of
+from bearinmind.changes import ConflictKind, Subject, SubjectKind, SyncConflict
 from bearinmind.protocols import LexicalMatch
 from bearinmind.types import (
     Decider,
@@ -25,6 +25,7 @@ from bearinmind.types import (
     Space,
     Trust,
     UserId,
+    owner_of,
 )
 
 Noun = TypeVar("Noun")

@@ -7,16 +7,15 @@ messages arrive: a change that was made without the last one is stale, and its r
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 
-from bearinmind.changes import Change, Feed, Refused, Stale, SubjectKind, Verdict, digest, is_copy
+from bearinmind.changes import Change, Feed, Refused, Stale, SubjectKind, Verdict, digest
 from bearinmind.errors import FeedRestarted, InvalidChange, MindError
-from bearinmind.protocols import Gone, History, Received, Sighting, Store, SubjectState
+from bearinmind.protocols import Gone, History, Received, Store, SubjectState
 from bearinmind.sync.merge import continues
 from bearinmind.sync.model import (
     PAGE_BYTES,
@@ -29,13 +28,12 @@ from bearinmind.sync.model import (
     SharedPage,
     size_of,
 )
-from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
+from bearinmind.sync.shared_copies import BETWEEN, MOST_SEEN, mark_of, visible_to
+from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId, is_copy
 
 PAGE = 200  # changes at a time, at most
 _AT_ONCE = 25  # states that are read together: no more than that too many are ever in memory
-MOST_SEEN = 1_000  # memories of one page of what others share
 MOST_REQUESTED = 200  # shared memories of one request
-_BETWEEN = "/"  # in no name of a user
 
 
 def new_epoch() -> str:
@@ -92,7 +90,7 @@ class ServerSide:
         size = min(limit, MOST_SEEN)
         seen = [*islice(self._seen(after, now), size + 1)]
         last = seen[size - 1] if len(seen) > size else None
-        cursor = f"{last.owner}{_BETWEEN}{last.id}" if last else ""
+        cursor = f"{last.owner}{BETWEEN}{last.id}" if last else ""
         return SharedPage(seen=tuple(seen[:size]), cursor=cursor)
 
     def shared_memories(
@@ -174,33 +172,6 @@ class ServerSide:
                 hint="The server has other categories or limits, or another release: give both "
                 "sides the same ones, or update the memory.",
             )
-
-
-# ---- what others share --------------------------------------------------------------------------
-
-
-def visible_to(
-    store: Store, reader: UserId, owners: Iterable[UserId], now: datetime, after: str = ""
-) -> Iterator[tuple[UserId, Sighting]]:
-    """All memories of these owners, in order, that a reader can see behind a place of the list."""
-    first, _, id_ = after.partition(_BETWEEN)
-    for owner in owners:
-        if owner < first:
-            continue
-        last = id_ if owner == first else ""
-        view = Filter(scope=Scope(user=owner), reader=reader, now=now)
-        while page := store.visible_after(view, last, MOST_SEEN):
-            yield from ((owner, sighting) for sighting in page)
-            last = page[-1].id
-
-
-def mark_of(seen: Iterable[Seen]) -> str:
-    """A hash that is equal only for the same versions with the same rights."""
-    mark = hashlib.sha256()
-    for each in seen:
-        at = each.updated_at.isoformat(timespec="microseconds")
-        mark.update(f"{each.owner} {each.id} {each.version} {at} {each.right}\n".encode())
-    return mark.hexdigest()[:32]
 
 
 def _fitting(

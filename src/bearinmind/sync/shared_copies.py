@@ -7,22 +7,15 @@ round before was interrupted, or whether another process does the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from bearinmind.changes import (
-    Refused,
-    ShareState,
-    copy_name,
-    is_copy,
-    memory_subject,
-    owner_of,
-    share_subject,
-)
+from bearinmind.changes import Refused, ShareState, memory_subject, share_subject
 from bearinmind.errors import InvalidAnswer, InvalidChange, MindError, PeerNotFound
-from bearinmind.protocols import Gone, History, Received, Store
+from bearinmind.protocols import Gone, History, Received, Sighting, Store
 from bearinmind.sync.model import (
     Seen,
     SharedMemories,
@@ -32,9 +25,21 @@ from bearinmind.sync.model import (
     error_text,
     vectors_by_id,
 )
-from bearinmind.sync.server_side import mark_of, visible_to
-from bearinmind.types import Filter, Memory, MemoryId, Scope, Share, State, UserId
+from bearinmind.types import (
+    Filter,
+    Memory,
+    MemoryId,
+    Scope,
+    Share,
+    State,
+    UserId,
+    copy_name,
+    is_copy,
+    owner_of,
+)
 
+MOST_SEEN = 1_000  # memories of one page of what others share
+BETWEEN = "/"  #: between an owner and an id, in the place of a list; in no name of a user
 _AT_ONCE = 100  # memories that are requested, kept or purged together
 
 _NOT_LISTED = "the server does not list what others share: it is of an earlier release"
@@ -204,3 +209,30 @@ def _check(memory: Memory, owner: UserId, listed: Container[MemoryId]) -> None:
     hidden = memory.sensitive or memory.deleted_at is not None
     if memory.owner != owner or memory.id not in listed or hidden:
         raise InvalidChange(f"the server sent memory {memory.id}, which nobody shares")
+
+
+# ---- what a reader can see of others, here and on the server -------------------------------------
+
+
+def visible_to(
+    store: Store, reader: UserId, owners: Iterable[UserId], now: datetime, after: str = ""
+) -> Iterator[tuple[UserId, Sighting]]:
+    """All memories of these owners, in order, that a reader can see behind a place of the list."""
+    first, _, id_ = after.partition(BETWEEN)
+    for owner in owners:
+        if owner < first:
+            continue
+        last = id_ if owner == first else ""
+        view = Filter(scope=Scope(user=owner), reader=reader, now=now)
+        while page := store.visible_after(view, last, MOST_SEEN):
+            yield from ((owner, sighting) for sighting in page)
+            last = page[-1].id
+
+
+def mark_of(seen: Iterable[Seen]) -> str:
+    """A hash that is equal only for the same versions with the same rights."""
+    mark = hashlib.sha256()
+    for each in seen:
+        at = each.updated_at.isoformat(timespec="microseconds")
+        mark.update(f"{each.owner} {each.id} {each.version} {at} {each.right}\n".encode())
+    return mark.hexdigest()[:32]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from bearinmind.changes import copy_name, owner_of
 from bearinmind.errors import MindError
 from bearinmind.protocols import Store
 from bearinmind.remember.pipeline import Changes, Remember
@@ -24,6 +23,8 @@ from bearinmind.types import (
     Share,
     Stored,
     UserId,
+    copy_name,
+    owner_of,
 )
 from support.simulator.clocks import START, Clock
 from support.simulator.ledger import Broken, memories_of

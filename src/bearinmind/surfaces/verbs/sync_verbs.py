@@ -18,7 +18,8 @@ from bearinmind.surfaces.verbs.requests import WHOLE, Request
 from bearinmind.surfaces.verbs.table import EVERY_VERB
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.sync import wire
-from bearinmind.sync.server_side import MOST_REQUESTED, MOST_SEEN
+from bearinmind.sync.server_side import MOST_REQUESTED
+from bearinmind.sync.shared_copies import MOST_SEEN
 from bearinmind.text import ids
 from bearinmind.types import Access, MemoryId, UserId
 
