@@ -154,14 +154,16 @@ def queue_versions(
     `embedded` are the spaces that have their vectors already, `read_by` is the extractor that has
     read them. Past versions come last, and are not compared.
     """
-    told = [each for each in versions if not each.memory.sensitive]
+    plain = [each for each in versions if not each.memory.sensitive]
+    if not plain:
+        return
     for space, key, _, turn in transaction.rows("spaces_in_use"):
         if space not in embedded:
-            transaction.insert("insert_job", [_job("embed", x, key, turn) for x in told])
+            transaction.insert("insert_job", [_job("embed", x, key, turn) for x in plain])
     for extractor, key in transaction.rows("extractor_in_use"):
         if extractor != read_by:
-            transaction.insert("insert_job", [_job("extract", x, key) for x in told])
-    transaction.insert("insert_job", [_job("compare", x) for x in told if not x.past])
+            transaction.insert("insert_job", [_job("extract", x, key) for x in plain])
+    transaction.insert("insert_job", [_job("compare", x) for x in plain if not x.past])
 
 
 def _job(kind: str, version: Version, target: str = "", turn: int = 0) -> dict[str, object]:
