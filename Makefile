@@ -213,6 +213,7 @@ bench-sync: $(READY) ## Replicas and a server through 20,000 schedules of work a
 
 gate: $(READY) ## Store the present run as what the gate in `make test` compares with
 	$(BIN)/bearinmind bench run --data benchmarks/data/agent-store --json benchmarks/results/gate.json.gz
+	BEARINMIND_KEEP_READINGS=1 $(BIN)/pytest tests/acceptance/test_ranking_gate.py
 
 lock: $(READY) ## Pin the newest development dependencies
 	scripts/lock --upgrade

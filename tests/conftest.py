@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -151,8 +151,34 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(trylast=True)  # after the tests are shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that no process is left alone with it at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """What takes longest begins first, so that no process is left alone with it at the end.
+
+    Every process gets an equal part of the list. The long tests of a file stay together in one of
+    them, since they may share what takes long.
+    """
+    long: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        if _seconds(item):
+            long.setdefault(item.path, []).append(item)
+    others = (item for item in items if not _seconds(item))
+    parts: list[list[pytest.Item]] = [[] for _ in range(_processes())]
+    for file in sorted(long, key=lambda file: -sum(map(_seconds, long[file]))):
+        min(parts, key=lambda part: sum(map(_seconds, part))).extend(long[file])
+    left = len(items)
+    for number, part in enumerate(parts):
+        part.extend(islice(others, max(0, left // (len(parts) - number) - len(part))))
+        left -= len(part)
+    items[:] = [*chain(*parts), *others]
+
+
+def _seconds(item: pytest.Item) -> float:
+    """How long a test takes that is marked as long."""
+    marker = item.get_closest_marker("long")
+    return float(marker.kwargs["seconds"]) if marker else 0.0
+
+
+def _processes() -> int:
+    return int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
 
 @pytest.fixture(autouse=True)

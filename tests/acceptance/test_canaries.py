@@ -264,7 +264,7 @@ def put_in_what_is_no_secret(house: House) -> None:
     house.run("import", house.file("plain.jsonl", lines))
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=40)
 def test_no_secret_is_anywhere_but_under_its_seal(house: House) -> None:
     put_in_what_is_no_secret(house)
     kept = put_in_by_command_line(house)

@@ -34,7 +34,7 @@ def wheel() -> Path:
     return known
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=20)
 def test_a_build_gives_the_same_wheel_again_byte_for_byte(again: Path, wheel: Path) -> None:
     assert {path.name for path in again.iterdir()} == {wheel.name, "made-from"}
     assert digest(again / wheel.name) == digest(wheel)

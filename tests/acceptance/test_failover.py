@@ -109,7 +109,7 @@ def _finish_the_work(url: str) -> int:
         return status.active.embedded
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=60)
 def test_what_was_acknowledged_survives_the_death_of_the_leader() -> None:
     with cluster(3) as database, ExitStack() as opened:
         ana, ben, working = (

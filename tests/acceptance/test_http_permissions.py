@@ -16,7 +16,7 @@ STEPS = 40
 FOUND = (283,)  # a writer's change of what superseded brings back what was superseded
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=10)
 @pytest.mark.parametrize("half", range(2))
 def test_nobody_sees_or_changes_what_was_not_shared_with_them(new_place: str, half: int) -> None:
     with (

@@ -69,6 +69,7 @@ def has_recovered(url: str) -> bool:
         return connection.execute("SELECT pg_is_in_recovery()").fetchall() == [(False,)]
 
 
+@pytest.mark.long(seconds=30)
 def test_a_server_comes_back_as_it_was_before_a_mistake(
     server: EmbeddedServer, backups: Path
 ) -> None:

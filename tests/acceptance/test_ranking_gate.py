@@ -1,13 +1,16 @@
 """The gate: a change that makes recall worse on our own set does not pass.
 
-The reference is a stored run; `make gate` stores a new one, when a change is meant and measured.
+The reference is a stored run; `make gate` stores a new one, when a change is meant and measured. It
+also stores what the model that reads two texts says: what costs most of the time here.
 """
 
 from __future__ import annotations
 
-import fcntl
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -16,8 +19,11 @@ from bearinmind_bench.evaluation import load
 from bearinmind_bench.inference import Verdict
 from bearinmind_bench.results import Result
 from bearinmind_bench.runner import Plan, run, run_arms
+from support.kept_readings import KeptReadings, kept_readings
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(seconds=7)  # together: most of it is before the first
+
+KEEP = "BEARINMIND_KEEP_READINGS" in os.environ  #: `make gate`
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 GATED = ("ndcg@10", "recall@10")
@@ -41,25 +47,24 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def arms(
-    plan: Plan, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Result]:
-    """By name: every arm, over one corpus that is embedded once, for the docs too.
+def readings() -> Iterator[KeptReadings]:
+    """What the model said of most pairs when they were last kept."""
+    readings = kept_readings()
+    if not KEEP:
+        readings.give()
+    yield readings
+    readings.reader.forget()
 
-    It takes minutes, and several processes may have tests of this module: one of them measures.
-    """
-    folder = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):  # one of several: the folder above is everybody's
-        folder = folder.parent
-    measured = {name: folder / f"gate, {name}.json" for name in ARMS}
-    with (folder / "gate.lock").open("w") as lock, pytest.MonkeyPatch.context() as patched:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not all(path.exists() for path in measured.values()):
-            patched.setenv("XDG_CACHE_HOME", str(BENCHMARKS.parent / ".cache"))
-            results = run_arms(plan, [*ARMS.values()])
-            for path, result in zip(measured.values(), results, strict=True):
-                result.write(path)
-    return {name: Result.read(path) for name, path in measured.items()}
+
+@pytest.fixture(scope="module")
+def arms(plan: Plan, readings: KeptReadings) -> dict[str, Result]:
+    """By name: every arm, over one corpus that is embedded once, for the docs too."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(BENCHMARKS.parent / ".cache"))
+        measured = dict(zip(ARMS, run_arms(plan, [*ARMS.values()]), strict=True))
+    if KEEP:
+        readings.keep()
+    return measured
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +76,15 @@ def test_the_reference_was_measured_on_the_set_as_it_is(reference: Result, now: 
     assert reference.manifest.fingerprint == now.manifest.fingerprint
     assert reference.manifest.retriever == now.manifest.retriever == "bearinmind"
     assert not reference.manifest.settings
+
+
+@pytest.mark.usefixtures("arms")
+def test_the_model_still_reads_what_was_kept_of_it(readings: KeptReadings) -> None:
+    differences = readings.differences()
+
+    assert len(readings.kept) > 1_000, "another model, or another set: run `make gate`"
+    assert len(differences) >= 0.9 * len(readings.again), "other pairs are read: run `make gate`"
+    assert mean(differences) <= 0.01  # processors round otherwise
 
 
 def test_no_stratum_is_worse_than_the_reference(reference: Result, now: Result) -> None:

@@ -154,6 +154,7 @@ def test_filters_mean_the_same_in_a_file_and_on_a_server(
         assert_same(*both(pair, lambda memory, text=text: memory.recall(text, **fields)))  # type: ignore[misc]
 
 
+@pytest.mark.long(seconds=50)
 def test_of_many_memories_the_same_are_given_back_in_the_same_order(larger_pair: Pair) -> None:
     same = []
     asked = TEAM.queries[::20]

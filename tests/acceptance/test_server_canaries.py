@@ -364,7 +364,7 @@ def found(house: House) -> list[tuple[str, str, str]]:
     ]
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=30)
 def test_a_server_tells_a_secret_to_its_owner_alone(house: House) -> None:
     put_in(house)
     use_every_verb(house)

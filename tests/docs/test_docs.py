@@ -75,7 +75,9 @@ def with_pages(pages: list[Path]) -> pytest.MarkDecorator:
             pytest.param(
                 page,
                 id=str(page.relative_to(ROOT)),
-                marks=[pytest.mark.long] if measures in page.read_text(encoding="utf-8") else [],
+                marks=[pytest.mark.long(seconds=20)]
+                if measures in page.read_text(encoding="utf-8")
+                else [],
             )
             for page in pages
         ],

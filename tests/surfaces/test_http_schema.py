@@ -17,7 +17,7 @@ from support.http_server import serving
 from support.schemathesis_run import run_schemathesis
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=25)
 def test_a_server_answers_as_its_openapi_says(tmp_path: Path) -> None:
     # It tries hundreds of keys that are not good, and is not to be told to wait.
     with serving(
