@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Twice the cores of a small machine: many tests wait for something.
-WORKERS ?= 4
+# More than twice the cores of a small machine: many tests wait for something.
+WORKERS ?= 5
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data

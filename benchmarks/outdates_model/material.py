@@ -6,7 +6,7 @@ import gzip
 import json
 import random
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,9 @@ CLS, SEP = 101, 102  # tokens before the first text, and behind each
 MOST_QUESTION, MOST_TEXT = 48, 96  # tokens that are read
 CANDIDATES = 8  # texts beside a question, at most one of which answers it
 WIDTHS = 16  # tokens by which batches differ in width: few shapes are fast
+#: The texts that are nearest to a question in all worlds: the first may answer it by chance.
+NEAREST, FURTHEST = 10, 150
+ELSEWHERE = 2  # texts of other worlds beside a question
 NEIGHBOURS = 10  # of each memory, that are taken for two things
 BASE = "e5-small"  #: what the training starts from, and what finds wrong answers
 
@@ -108,6 +111,7 @@ class Question(NamedTuple):
     others: Sequence[int]
     counts: float
     near: list[int]  #: texts that seem to answer and do not
+    elsewhere: list[int]  #: texts of other worlds that are a little like it
 
 
 class Choice(NamedTuple):
@@ -228,7 +232,7 @@ class Material:
                 if x not in each["answers"]
                 and not any(string in self.contents[x].lower() for string in strings)
             ]
-            self.questions.append(Question(each["answers"], each["others"], 1.0, wrong[:20]))
+            self.questions.append(Question(each["answers"], each["others"], 1.0, wrong[:20], []))
 
     def _add_own(
         self,
@@ -236,13 +240,18 @@ class Material:
         worlds: dict[str, list[int]],
     ) -> None:
         near: dict[int, list[int]] = {}
+        of_world = {world: {*ids} for world, ids in worlds.items()}
         for world, ids in worlds.items():
             places = [place for place, each in enumerate(own) if each[0] == world]
             rows = self._nearest([self.general + place for place in places], ids, 16)
             near |= zip(places, rows, strict=True)
-        for place, (_, answers, others, counts) in enumerate(own):
+        memories = sorted({*chain(*worlds.values())})
+        places = [self.general + place for place in range(len(own))]
+        for place, far in enumerate(self._nearest(places, memories, FURTHEST)):
+            world, answers, others, counts = own[place]
             wrong = [x for x in near[place] if x not in answers and x not in others]
-            self.questions.append(Question(answers, others, counts, wrong[:12]))
+            elsewhere = [x for x in far[NEAREST:] if x not in of_world[world]]
+            self.questions.append(Question(answers, others, counts, wrong[:12], elsewhere))
 
     def _neighbours(self, worlds: list[set[int]]) -> list[tuple[int, int]]:
         """Memories of one world that are near each other and of no thread together."""
@@ -260,6 +269,7 @@ class Material:
         chosen = [random.choice(question.answers)] if question.answers else []
         labels = [1.0] * len(chosen)
         chosen += random.sample(question.others, min(3, len(question.others)))
+        chosen += random.sample(question.elsewhere, min(ELSEWHERE, len(question.elsewhere)))
         more = max(1, CANDIDATES - 1 - len(chosen))
         chosen += random.sample(question.near, min(more, len(question.near)))
         chosen += [random.randrange(len(self.contents)) for _ in range(CANDIDATES - len(chosen))]

@@ -12,32 +12,36 @@ from torch.nn import functional
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"  # a processor is enough to try it
 ANSWERS, OUTDATES = 0, 1  # the two numbers that a model gives; the second also for a question
-#: The layers of a teacher that its student begins with, and those after which both are compared.
-KEPT = (0, 2, 3, 5, 6, 8, 9, 11)
-COMPARED = (*(kept - 1 for kept in KEPT[1:]), KEPT[-1])
+HEAD = 32  # numbers of a head of attention
 
 
 class Layer(nn.Module):
     """Attention, then a network of one hidden layer."""
 
-    def __init__(self, size: int = 384, heads: int = 12, inner: int = 1536) -> None:
+    def __init__(self, heads: int, inner: int, size: int = 384) -> None:
         super().__init__()
-        self.heads = heads
-        self.query, self.key, self.value = (nn.Linear(size, size) for _ in range(3))
-        self.out, self.norm = nn.Linear(size, size), nn.LayerNorm(size, 1e-12)
+        self.query, self.key, self.value = (nn.Linear(size, heads * HEAD) for _ in range(3))
+        self.out, self.norm = nn.Linear(heads * HEAD, size), nn.LayerNorm(size, 1e-12)
         self.wide, self.narrow = nn.Linear(size, inner), nn.Linear(inner, size)
         self.last_norm, self.drop = nn.LayerNorm(size, 1e-12), nn.Dropout(0.1)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """The hidden numbers of the next layer."""
-        shape = (*hidden.shape[:2], self.heads, -1)
+        hidden = self.norm(hidden + self.drop(self.out(self.attended(hidden, mask))))
+        return self.last_norm(hidden + self.drop(self.narrow(self.widened(hidden))))
+
+    def attended(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """What each token takes from the others, head by head."""
         parts = [
-            part(hidden).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value)
+            part(hidden).unflatten(-1, (-1, HEAD)).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
         ]
         taken = functional.scaled_dot_product_attention(*parts, attn_mask=mask)
-        taken = taken.transpose(1, 2).reshape(hidden.shape)
-        hidden = self.norm(hidden + self.drop(self.out(taken)))
-        return self.last_norm(hidden + self.drop(self.narrow(functional.gelu(self.wide(hidden)))))
+        return taken.transpose(1, 2).flatten(2)
+
+    def widened(self, hidden: Tensor) -> Tensor:
+        """The hidden layer of the network."""
+        return functional.gelu(self.wide(hidden))
 
 
 #: The usual name of each part of a layer.
@@ -56,11 +60,11 @@ PARTS_OF_LAYER = {
 class Reader(nn.Module):
     """An encoder that reads two texts at once and gives two numbers."""
 
-    def __init__(self, layers: int, size: int = 384) -> None:
+    def __init__(self, layers: int, heads: int, inner: int, size: int = 384) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(30_522, size), nn.Embedding(512, size)
         self.norm, self.drop = nn.LayerNorm(size, 1e-12), nn.Dropout(0.1)
-        self.layers = nn.ModuleList(Layer() for _ in range(layers))
+        self.layers = nn.ModuleList(Layer(heads, inner) for _ in range(layers))
         self.numbers = nn.Linear(size, 2)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
@@ -93,7 +97,9 @@ class Reader(nn.Module):
                     for name in file
                     if not name.endswith(".steps")
                 }
-        reader = cls(sum(name.endswith("intermediate.dense.bias") for name in stored))
+        wide = [value for name, value in stored.items() if name.endswith("intermediate.dense.bias")]
+        heads = len(stored["encoder.layer.0.attention.self.query.bias"]) // HEAD
+        reader = cls(len(wide), heads, len(wide[0]))
         state = reader.state_dict()
         state |= {own: torch.tensor(stored[usual]) for own, usual in reader.names().items()}
         places = stored["embeddings.position_embeddings.weight"]
@@ -105,16 +111,16 @@ class Reader(nn.Module):
         reader.load_state_dict(state)
         return reader.to(DEVICE)
 
-    def shortened(self) -> Reader:
-        """A reader with the layers of this one that are `KEPT`."""
-        short = Reader(len(KEPT))
-        state = short.state_dict()
-        state |= {name: value for name, value in self.state_dict().items() if name in state}
-        for place, kept in enumerate(KEPT):
-            for name, value in self.layers[kept].state_dict().items():
-                state[f"layers.{place}.{name}"] = value
-        short.load_state_dict(state)
-        return short.to(DEVICE)
+    def thinned(self, heads: int, inner: int, ids: Tensor, mask: Tensor) -> Reader:
+        """A reader with the heads and inner numbers that matter most in these texts."""
+        thin = Reader(len(self.layers), heads, inner).to(DEVICE)
+        for name in ("words", "places", "norm", "numbers"):
+            getattr(thin, name).load_state_dict(getattr(self, name).state_dict())
+        with torch.no_grad():
+            hidden = self.forward(ids, mask)[1]
+            for own, layer, before in zip(thin.layers, self.layers, hidden, strict=False):
+                _take_over(own, layer, before, mask)
+        return thin
 
     def save(self, path: Path) -> None:
         """Write what was trained, matrices in bytes."""
@@ -138,3 +144,33 @@ class Reader(nn.Module):
             written[usual] = np.rint(value / steps).astype(np.int8)
             written[f"{usual}.steps"] = steps.astype(np.float32)
         np.savez_compressed(path, **written)
+
+
+def _take_over(thin: Layer, layer: Layer, hidden: Tensor, mask: Tensor) -> None:
+    """Give a thin layer what matters most of a layer, where these are the numbers before it."""
+    taken = layer.attended(hidden, mask[:, None, None, :])
+    hidden = layer.norm(hidden + layer.out(taken))
+    taken = taken[mask].float()
+    worth = taken.abs().mean(0) * layer.out.weight.norm(dim=0)
+    best = worth.view(-1, HEAD).sum(1).topk(thin.out.in_features // HEAD).indices.sort().values
+    kept = (best[:, None] * HEAD + torch.arange(HEAD, device=DEVICE)).flatten()
+    for part in ("query", "key", "value"):
+        getattr(thin, part).weight.copy_(getattr(layer, part).weight[kept])
+        getattr(thin, part).bias.copy_(getattr(layer, part).bias[kept])
+    _narrow(thin.out, layer.out, kept, taken)
+    wide = layer.widened(hidden)[mask].float()
+    worth = wide.abs().mean(0) * layer.narrow.weight.norm(dim=0)
+    kept = worth.topk(thin.narrow.in_features).indices.sort().values
+    thin.wide.weight.copy_(layer.wide.weight[kept])
+    thin.wide.bias.copy_(layer.wide.bias[kept])
+    _narrow(thin.narrow, layer.narrow, kept, wide)
+    for norm in ("norm", "last_norm"):
+        getattr(thin, norm).load_state_dict(getattr(layer, norm).state_dict())
+
+
+def _narrow(thin: nn.Linear, full: nn.Linear, kept: Tensor, numbers: Tensor) -> None:
+    """Keep some of the numbers that a matrix takes in; of the others the mean goes to its bias."""
+    mean = numbers.mean(0)
+    mean[kept] = 0
+    thin.weight.copy_(full.weight[:, kept])
+    thin.bias.copy_(full.bias + (full.weight * mean).sum(1))

@@ -1,16 +1,18 @@
 """Train the model that reads two texts together: a question and a memory, or two memories.
 
-    python benchmarks/outdates_model/train.py FOLDER                         # what ships
-    python benchmarks/outdates_model/train.py FOLDER --student READER.npz    # docs/adr/0060
+    python benchmarks/outdates_model/train.py FOLDER                          # from e5-small
+    python benchmarks/outdates_model/train.py FOLDER --further READER.npz     # goes on from it
+    python benchmarks/outdates_model/train.py FOLDER --student READER.npz     # thin, taught by it
 
-Needs PyTorch and a graphics processor: eleven minutes of an H200, six for a student. FOLDER is what
-`gather.py` made; `reader.npz`, which is written there, belongs to `packages/encoder/weights`.
+Needs PyTorch and a graphics processor, some ten minutes of an H200 for each. FOLDER is what
+`gather.py` made; the weights are written there.
 
-The model starts from e5-small and learns three things at once: whether a text answers a question,
-whether a newer memory outdates an older one, and, if it is given a question before the two, whether
-the newer one is the better answer to it. First mostly the former, of public questions, then all of
-them. A student with two thirds of its layers learns to say what that one says. The words of
-e5-small stay as they are, so only the layers have to be kept.
+The model learns three things at once: whether a text answers a question, whether a newer memory
+outdates an older one, and, if it is given a question before the two, whether the newer one is the
+better answer to it. First mostly the former, of public questions, then all of them. A student has
+as many layers as its teacher, with fewer heads and inner numbers, and learns to say what that one
+says. What is kept is the mean of the weights over the last steps. The words of e5-small stay as
+they are, so only the layers have to be kept.
 """
 
 from __future__ import annotations
@@ -27,11 +29,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.optim.swa_utils import AveragedModel
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from outdates_model.material import BASE, NONE, Choice, Material, joined
-from outdates_model.network import ANSWERS, COMPARED, DEVICE, OUTDATES, Reader
+from outdates_model.network import ANSWERS, DEVICE, OUTDATES, Reader
 
 SEED = 17
 AT_ONCE = 2_048  # rows that are read at once
@@ -41,6 +44,7 @@ CHANGES = 0.45  # of the labelled pairs in a step
 ELSEWHERE = 0.3  # of the texts that do not answer a question, taken from elsewhere in its world
 KINDS = (0.4, 0.2, 0.4)  # of the choices: stale and current, nothing and current, current first
 LABELS_COUNT = 0.3  # as much as what the teacher says
+KEPT, KEPT_EVERY = 0.99, 5  # of the mean of the weights, at every fifth step
 SUREST = 8.0  # log odds of a teacher: more makes nothing surer
 ODDS_COUNT = 0.1  # how far the log odds are from a teacher's, beside how far the probabilities are
 
@@ -62,7 +66,9 @@ TEACHER: tuple[Phase, ...] = (
     Phase(140, 1e-4, 96, 16, 8, 24, 40, 24),
     Phase(480, 6e-5, 10, 48, 28, 88, 80, 120),
 )
-STUDENT: tuple[Phase, ...] = (Phase(320, 1.2e-4, 24, 44, 40, 80, 88, 120),)
+FURTHER: tuple[Phase, ...] = (Phase(480, 5e-5, 12, 48, 36, 88, 80, 120),)
+STUDENT: tuple[Phase, ...] = (Phase(480, 2e-4, 24, 44, 40, 80, 88, 120),)
+HEADS, INNER = 8, 512  # of a student's layer
 
 
 Row = tuple[int, int, int]  #: a question or NONE, and two texts; or NONE, a question and a text
@@ -75,6 +81,9 @@ class Training:
         self.reader, self.material = reader, material
         self.teacher = teacher.eval() if teacher else None
         reader.words.weight.requires_grad = False
+        self.mean = AveragedModel(reader, avg_fn=_moved)
+        for layer in (*reader.layers, *self.mean.module.layers, *(teacher or reader).layers):
+            layer.compile(dynamic=True)
 
     def run(self, phase: Phase) -> None:
         """Learn for as long as a phase takes."""
@@ -93,9 +102,13 @@ class Training:
             nn.utils.clip_grad_norm_(learnt, 1.0)
             optimizer.step()
             step += 1
+            if step % KEPT_EVERY == 0:
+                self.mean.update_parameters(self.reader)
             if step % 500 == 0:
                 print(f"{done:.0%} step {step} loss {loss.item():.3f} {self.areas()}", flush=True)
         print(f"{step} steps {self.areas()}", flush=True)
+        self.reader.load_state_dict(self.mean.module.state_dict())
+        print(f"the mean of the last steps: {self.areas()}", flush=True)
 
     def _loss(self, phase: Phase) -> Tensor:
         """Of one step: all rows are read together, which a graphics processor likes."""
@@ -181,10 +194,16 @@ class Training:
                 with torch.no_grad():
                     said, layers = self.teacher(ids, mask)
             odds[part] = said.float()
-            compared = [layers[place + 1] for place in COMPARED]
-            distances.append(_apart(hidden[1:], compared, mask) * len(part) / len(rows))
+            distances.append(_apart(hidden[1:], layers[1:], mask) * len(part) / len(rows))
         taught = Taught(odds, torch.stack(distances).sum()) if distances else None
         return numbers, taught
+
+    def thin_student(self) -> Reader:
+        """What a student of this reader begins with."""
+        rows = self._questions(TEACHER[1])[0]
+        with torch.autocast(DEVICE, torch.bfloat16):
+            _, ids, mask = next(self._parts(rows))
+            return self.reader.eval().thinned(HEADS, INNER, ids, mask)
 
     def _parts(self, rows: Sequence[Row]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Some of the rows, as tokens, and where these are not padding."""
@@ -209,6 +228,10 @@ class Training:
             above = own[(kinds == kind) & right][:, None] > own[(kinds == kind) & ~right]
             told.append(f"{float(above.float().mean()):.3f}")
         return f"AUC of changes, choices and answers: {' '.join(told)}"
+
+
+def _moved(mean: Tensor, now: Tensor, _: Tensor | int) -> Tensor:
+    return KEPT * mean + (1 - KEPT) * now
 
 
 class Taught(NamedTuple):
@@ -241,12 +264,16 @@ def main() -> None:
     """Train it, or a student of it, and write its weights."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--further", type=Path, metavar="READER", help="go on from this one")
     parser.add_argument("--student", type=Path, metavar="READER", help="train one of this teacher")
     parser.add_argument("--share", type=float, default=1.0, help="of the time, for a trial")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--name", default="reader", help="of the file that is written")
     options = parser.parse_args()
     folder: Path = options.folder
-    random.seed(SEED)
-    torch.manual_seed(SEED)
+    random.seed(options.seed)
+    torch.manual_seed(options.seed)
+    torch._dynamo.config.recompile_limit = 64  # learning and telling, teacher and student
     material = Material(folder)
     print(
         f"{len(material.contents)} texts, {len(material.questions)} questions, "
@@ -254,13 +281,17 @@ def main() -> None:
         flush=True,
     )
     base = folder / f"{BASE}.npz"
-    training, phases = Training(Reader.stored(base), material), TEACHER
     if options.student:
         teacher = Reader.stored(base, options.student)
-        training, phases = Training(teacher.shortened(), material, teacher), STUDENT
+        student = Training(teacher, material).thin_student()
+        training, phases = Training(student, material, teacher), STUDENT
+    elif options.further:
+        training, phases = Training(Reader.stored(base, options.further), material), FURTHER
+    else:
+        training, phases = Training(Reader.stored(base), material), TEACHER
     for phase in phases:
         training.run(phase._replace(seconds=phase.seconds * options.share))
-    training.reader.save(folder / "reader.npz")
+    training.reader.save(folder / f"{options.name}.npz")
 
 
 if __name__ == "__main__":

@@ -67,9 +67,11 @@ class BertGraph:
         """The whole graph."""
         hidden = self._embeddings()
         mask = self._node("Cast", "attention_mask", to=TensorProto.INT32)
-        for layer in range(self._layers):
-            hidden = self._layer(f"encoder.layer.{layer}.", hidden, mask)
         is_scoring = "classifier.weight" in self._weights
+        for layer in range(self._layers):
+            # Only the first token counts in the end: the last layer is computed for it alone.
+            is_last = is_scoring and layer == self._layers - 1
+            hidden = self._layer(f"encoder.layer.{layer}.", hidden, mask, only_first=is_last)
         output = self._scored(hidden) if is_scoring else self._pooled(hidden)
         width = len(self._weights["classifier.bias"]) if is_scoring else self.dimensions
         tokens = ("batch", "tokens")
@@ -116,16 +118,20 @@ class BertGraph:
         row_steps = self._node("Gather", self._constant("words.steps", steps), "input_ids")
         return self._node("Mul", self._node("Cast", rows, to=TensorProto.FLOAT), row_steps)
 
-    def _layer(self, prefix: str, hidden: str, mask: str) -> str:
+    def _layer(self, prefix: str, hidden: str, mask: str, *, only_first: bool) -> str:
         """Attention, then a network of one hidden layer; what went in is added to each."""
         attention = f"{prefix}attention.self."
         parts = [f"{attention}{part}" for part in ("query", "key", "value")]
         weight = np.concatenate([self._weights[f"{part}.weight"].T for part in parts], axis=1)
         bias = np.concatenate([self._weights[f"{part}.bias"] for part in parts])
         projected = self._from_normalised(attention, hidden, weight, bias)
+        query, *taken = self._split(projected, len(parts))
+        if only_first:
+            query, hidden = self._first_token(query), self._first_token(hidden)
         attended = self._node(
             "MultiHeadAttention",
-            *self._split(projected, len(parts)),
+            query,
+            *taken,
             "",
             mask,
             domain=_FUSED,
@@ -163,10 +169,9 @@ class BertGraph:
 
     def _scored(self, hidden: str) -> str:
         """Numbers from the first token, which stands for both texts."""
-        first = self._constant("first_token", np.array(0, np.int64))
         return self._node(
             "Gemm",
-            self._node("Gather", hidden, first, axis=1),
+            self._node("Squeeze", hidden, self._constant("over_tokens", np.array([1], np.int64))),
             self._weight("classifier.weight"),
             self._weight("classifier.bias"),
             output="logits",
@@ -222,6 +227,10 @@ class BertGraph:
         )
         scaled = self._node("Mul", product, rows.largest)
         return self._node("Add", scaled, self._constant(f"{name}bias", bias))
+
+    def _first_token(self, hidden: str) -> str:
+        zero, one = (self._constant(f"at_{x}", np.array([x], np.int64)) for x in (0, 1))
+        return self._node("Slice", hidden, zero, one, one)
 
     def _split(self, joined: str, parts: int) -> list[str]:
         outputs = [f"{joined}_{part}" for part in range(parts)]

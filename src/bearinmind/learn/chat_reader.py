@@ -17,8 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from bearinmind.errors import InvalidSetting, WorkFailure
-from bearinmind.learn.model import Candidate, Lesson, Message, Refusal, Refused, Role, TurnFindings
-from bearinmind.learn.sentences import LONGEST, refusal_of, sentences
+from bearinmind.learn.model import (
+    LONGEST,
+    Candidate,
+    Lesson,
+    Message,
+    Refusal,
+    Refused,
+    Role,
+    TurnFindings,
+)
 from bearinmind.models.cache_file import CacheFile, Layout
 from bearinmind.models.chat import DIALECTS, NotAChat, Question, json_objects
 from bearinmind.models.outbound_http import CallFailed, Patience
@@ -213,6 +221,8 @@ def _open(options: ModelOptions) -> TurnReader:
 
 def readable(messages: Sequence[Message], is_secret: Callable[[str], bool]) -> list[Message]:
     """What a model may see of a turn: own words, without the sentences that hold a secret."""
+    from bearinmind.learn.sentences import sentences  # noqa: PLC0415  many patterns, seldom needed
+
     turn: list[Message] = []
     for message in messages:
         if message.role in (Role.USER, Role.ASSISTANT):
@@ -276,6 +286,8 @@ def _check(lesson: dict[str, Any], spoken: Sequence[str]) -> Candidate | Refused
 
 
 def _refusal(sentence: str, text: str, spoken: Sequence[str]) -> Refusal | None:
+    from bearinmind.learn.sentences import refusal_of  # noqa: PLC0415
+
     if not sentence or not text or not any(_plain(sentence) in each for each in spoken):
         return Refusal.UNSUPPORTED
     if len(text) > LONGEST:

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from bearinmind.types import MemoryId, Trust
 
+LONGEST = 320  #: characters of a sentence: a rule that needs more is written down elsewhere
+
 
 class Mode(StrEnum):
     """How turns are read, and what becomes of their lessons."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from bearinmind.learn.model import Refusal
+from bearinmind.learn.model import LONGEST, Refusal
 
 MOST_CHARACTERS = 20_000  # of a message: more is a paste, and costs time
 _MOST_OWN = 3_000  # characters of own words: a longer message is a document
@@ -201,7 +201,6 @@ def _unwrapped(lines: Iterable[str]) -> Iterator[str]:
     yield before
 
 
-LONGEST = 320  # characters of a sentence: a rule that needs more is written down elsewhere
 _FEWEST_WORDS = 2
 
 

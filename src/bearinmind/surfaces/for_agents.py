@@ -42,11 +42,6 @@ def shown(
     return f"{facts}{mark}\n{fenced(memory, user)}"
 
 
-def outdated_words(outdated: Outdated) -> str:
-    """That a memory is outdated, since when and by which."""
-    return f"outdated since {day_in_words(outdated.until)} by {outdated.by}"
-
-
 def may_replace(offer: MayReplace, user: str) -> str:
     """An earlier memory that a stored one may replace."""
     return after(f"May replace, stored {day_in_words(offer.memory.created_at)}", offer.memory, user)

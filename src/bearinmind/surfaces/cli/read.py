@@ -37,6 +37,7 @@ from bearinmind.surfaces.cli.terminal import (
     minute,
     origins,
     outdated_mark,
+    outdated_words,
     parts,
     safe,
     shared_by,
@@ -45,7 +46,6 @@ from bearinmind.surfaces.cli.terminal import (
     towards,
     tree,
 )
-from bearinmind.surfaces.for_agents import outdated_words
 from bearinmind.surfaces.verbs.answers import (
     GetAnswer,
     HistoryAnswer,

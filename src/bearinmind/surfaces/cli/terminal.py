@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from bearinmind.concepts import ConceptName, Relation
 from bearinmind.outdates.verdicts import in_words
-from bearinmind.surfaces.for_agents import outdated_words
+from bearinmind.surfaces.times import day_in_words
 from bearinmind.text.analysis import one_line
 from bearinmind.types import Link, Memory, MemoryId, Outdated, State, Trust
 
@@ -249,8 +249,13 @@ def memory_list(
     return table
 
 
-def outdated_mark(outdated: Outdated | None) -> str | Text:
+def outdated_words(outdated: Outdated) -> str:
     """That a memory is outdated, since when and by which."""
+    return f"outdated since {day_in_words(outdated.until)} by {outdated.by}"
+
+
+def outdated_mark(outdated: Outdated | None) -> str | Text:
+    """The same where a memory is shown; empty if it is not outdated."""
     return styled(outdated_words(outdated), NOTICE) if outdated else ""
 
 
