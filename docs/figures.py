@@ -14,6 +14,11 @@ CONDITIONS = ROOT / "benchmarks" / "conditions"
 PRODUCT = "bearinmind"
 EARLIER = "earlier"
 HEADLINE = "ndcg@10"
+PEER_PRODUCT = "Bear in Mind"
+STALE_ABOVE = "stale_above_current"
+STALE_LABEL = "stale above current"
+WORDS = ("Bear in Mind is ahead by", "verdict")
+SPEEDS = ("stored/s", "recall p50, ms", "p95, ms", "memory, MiB")
 
 Row = dict[str, Any]
 
@@ -266,38 +271,116 @@ def speeds() -> None:
 def peers() -> None:
     """Print Bear in Mind beside other memory systems, set by set."""
     for name, rows in _by_set(_read("peers")).items():
-        count = rows[0]["result"]["overall"]["queries"]
-        print(f"**{name}**, {count:,.0f} answerable test queries:\n")
-        print(
-            "| | nDCG@10 (95% interval) | recall@5 | recall@10 | Bear in Mind is ahead by "
-            "| verdict | stored/s | recall p50, ms | p95, ms | memory, MB |"
-        )
-        print("|---|---|---:|---:|---|---|---:|---:|---:|---:|")
+        overall = rows[0]["result"]["overall"]
+        about_now, without = STALE_ABOVE in overall, rows[0]["result"]["unanswerable"]
+        count = f"{overall['queries']:,.0f} answerable test questions"
+        heads = ["nDCG@10 (95% interval)", "recall@5", "recall@10"]
+        if about_now:
+            count += f", {_with_earlier_states(name):,} of them about now with earlier states"
+            heads = [heads[0], "current first", f"{STALE_LABEL} (95% interval)", "stale alone"]
+        elif without:
+            count += f" and {without['queries']:,} that nothing stored answers"
+            heads = ["unanswerable ones answered", *heads]
+        print(f"**{name}**, {count}:\n")
+        _print_header([*heads, *WORDS], SPEEDS)
         for row in rows:
-            _print_peer(row, name)
+            _print_peer(row, heads)
         print()
 
 
-def _print_peer(row: Row, data: str) -> None:
+def _with_earlier_states(data: str) -> int:
+    """How many test questions of a set of ours know memories that state what held before."""
+    lines = (ROOT / "benchmarks" / "data" / data / "queries.jsonl").read_text("utf-8").splitlines()
+    queries = [json.loads(line) for line in lines]
+    return sum(query["split"] == "test" and bool(query.get("stale_ids")) for query in queries)
+
+
+def _print_header(heads: list[str], figures: tuple[str, ...]) -> None:
+    print(f"| | {' | '.join([*heads, *figures])} |")
+    ruled = ["---" if "interval" in head or head in WORDS else "---:" for head in heads]
+    print(f"|---|{'|'.join([*ruled, *('---:' for _ in figures)])}|")
+
+
+def _print_peer(row: Row, heads: list[str]) -> None:
     result, compared = row["result"], row["compared"]
-    overall, latency = result["overall"], result["latency"]
-    own_memory = result["sizes"]["peak_memory_bytes"] / 1e6
+    latency = result["latency"]
+    own_memory = result["sizes"]["peak_memory_bytes"] / 2**20  # as the drivers count theirs
     recipe = result["manifest"]["recipe"]
-    megabytes = float(recipe.get("peak_rss_mb", own_memory))
+    mebibytes = float(recipe.get("peak_rss_mb", own_memory))
     rate = float(recipe.get("ingest_per_s", result["ingest"]["memories_per_second"]))
     cells = (
-        row["condition"]["name"].removeprefix(f"{data}: "),
-        f"{_share(overall[HEADLINE])} ({_interval(row)})",
-        _share(overall["recall@5"]),
-        _share(overall["recall@10"]),
+        _label(row),
+        *(_peer_cell(row, head) for head in heads),
         _compared(row),
         compared["verdict"] if compared else "",
         f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}",  # noqa: PLR2004
         f"{latency['p50']:.1f}",
         f"{latency['p95']:.1f}",
-        f"{megabytes:,.0f}",
+        f"{mebibytes:,.0f}",
     )
     print(f"| {' | '.join(cells)} |")
+
+
+def _peer_cell(row: Row, head: str) -> str:
+    result = row["result"]
+    overall = result["overall"]
+    match head:
+        case "nDCG@10 (95% interval)":
+            return f"{_share(overall[HEADLINE])} ({_interval(row)})"
+        case "current first":
+            return f"{overall['current_first']:.0%}"
+        case "stale above current (95% interval)":
+            low, high = result["intervals"]["overall"][STALE_ABOVE]
+            return f"{overall[STALE_ABOVE]:.0%} ({low:.0%} to {high:.0%})"
+        case "stale alone":
+            return f"{overall['stale_without_current@5']:.0%}"
+        case "unanswerable ones answered":
+            return f"{result['unanswerable']['answered_now']:.0%}"
+    return _share(overall[head])
+
+
+def peers_nothing() -> None:
+    """Print how often Bear in Mind says that nothing answers, and what it costs the others."""
+    for rows in _by_set(_read("peers")).values():
+        verdicts = rows[0]["result"]["verdicts"]
+        if not rows[0]["result"]["unanswerable"] or not verdicts or not verdicts["nothing"]:
+            continue
+        said = ", ".join(f"{name} {share:.0%}" for name, share in verdicts["nothing"].items())
+        print(
+            f"On {rows[0]['condition']['data']}, Bear in Mind says `nothing` to these shares of "
+            f"the questions that nothing answers: {said}. Of the answerable ones with a right "
+            f"memory among the first ten, {verdicts['kept']['overall']:.0%} show it without being "
+            "asked for all."
+        )
+
+
+def peers_summary() -> None:
+    """Print nDCG@10 of Bear in Mind and each peer on every set, and how often it is outdated."""
+    sets = _by_set(_read("peers"))
+    labels = dict.fromkeys(_label(row) for rows in sets.values() for row in rows)
+    changing = next((rows for rows in sets.values() if _is_about_now(rows)), [])
+    _print_header([], (*sets, *([f"changes: {STALE_LABEL}"] if changing else [])))
+    for label in labels:
+        cells = [_peer_share(rows, label) for rows in sets.values()]
+        if changing:
+            row = next((row for row in changing if _label(row) == label), None)
+            cells.append(f"{row['result']['overall'][STALE_ABOVE]:.0%}" if row else "")
+        if label.startswith(PEER_PRODUCT) and not all(cells):
+            continue  # a variant that one set alone needs
+        name = f"**{label}**" if label == PEER_PRODUCT else label
+        print(f"| {name} | {' | '.join(cell or 'not run' for cell in cells)} |")
+    manifests = [row["result"]["manifest"] for rows in sets.values() for row in rows]
+    revisions = sorted({manifest["revision"] for manifest in manifests})
+    print(f"\nMeasured at revision {', '.join(revisions)}.")
+
+
+def _is_about_now(rows: list[Row]) -> bool:
+    return STALE_ABOVE in rows[0]["result"]["overall"]
+
+
+def _peer_share(rows: list[Row], label: str) -> str:
+    """The figure of a system on a set, nothing when it was not measured there."""
+    return next((_share(r["result"]["overall"][HEADLINE]) for r in rows if _label(r) == label), "")
 
 
 def absolute() -> None:
