@@ -42,7 +42,7 @@ from bearinmind_bench.evaluation import (
     EvaluationQuery,
     EvaluationSet,
 )
-from bearinmind_bench.product import settings_for
+from bearinmind_bench.product import settings_for, worked
 from bearinmind_bench.summary import calibration_error
 from verdict_sets import MEMORIES, sets, variants
 
@@ -126,7 +126,7 @@ def _asked(
             overrides = LEGS[legs]
             print(f"{data.name}, {variant}, {legs}: {len(data.queries)} queries", flush=True)
             # By the clock on the wall: one that stands still never comes to what waits a moment.
-            _open(stored, ONLY_USER, overrides, embedders, at_end=False).work.wait()
+            worked(_open(stored, ONLY_USER, overrides, embedders, at_end=False))
             minds: dict[str, tuple[_Recording, _Recorder]] = {}
             for query in data.queries:
                 if query.user not in minds:

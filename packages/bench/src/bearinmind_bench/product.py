@@ -17,6 +17,7 @@ from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer
 from bearinmind.types import LinkKind, MemoryId, Scope, UserId
+from bearinmind.work.status import KINDS, WorkStatus
 from bearinmind_bench import audit, pairs
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery, Pair
@@ -92,7 +93,7 @@ class Product:
         embedder = memory.work.embedder()
         if embedder is not None:
             self.models = (f"{embedder.space.model} {embedder.space.revision}",)
-        status = memory.work.wait()
+        status = worked(memory)
         failed = [count for count in status.queue if count.jobs]
         if failed:
             raise ModelFailure(
@@ -229,3 +230,14 @@ def _recipe(answer: RecallAnswer) -> dict[str, str]:
         **({"rerank": rerank} if rerank else {}),
         "selection": trace.selection,
     }
+
+
+def worked(mind: Mind) -> WorkStatus:
+    """Have every memory embedded, then every one read, then compared.
+
+    A worker takes turns between these. What a memory is compared with would then depend on how many
+    are embedded by that time, and so on the speed of the machine.
+    """
+    for kind in KINDS:
+        mind.work.worker(kind).finish()
+    return mind.work.wait()
