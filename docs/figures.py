@@ -356,8 +356,10 @@ def peers_nothing() -> None:
 
 def peers_summary() -> None:
     """Print nDCG@10 of Bear in Mind and each peer on every set, and how often it is outdated."""
-    sets = _by_set(_read("peers"))
-    labels = dict.fromkeys(_label(row) for rows in sets.values() for row in rows)
+    by_set = _by_set(_read("peers"))
+    sets = {name: rows for name, rows in by_set.items() if any(map(_is_peer, rows))}
+    measured = dict.fromkeys(_label(row) for rows in sets.values() for row in rows)
+    labels = sorted(measured, key=lambda label: not label.startswith(PEER_PRODUCT))
     changing = next((rows for rows in sets.values() if _is_about_now(rows)), [])
     _print_header([], (*sets, *([f"changes: {STALE_LABEL}"] if changing else [])))
     for label in labels:
@@ -365,13 +367,17 @@ def peers_summary() -> None:
         if changing:
             row = next((row for row in changing if _label(row) == label), None)
             cells.append(f"{row['result']['overall'][STALE_ABOVE]:.0%}" if row else "")
-        if label.startswith(PEER_PRODUCT) and not all(cells):
+        if sum(map(bool, cells)) == 1:
             continue  # a variant that one set alone needs
         name = f"**{label}**" if label == PEER_PRODUCT else label
         print(f"| {name} | {' | '.join(cell or 'not run' for cell in cells)} |")
     manifests = [row["result"]["manifest"] for rows in sets.values() for row in rows]
     revisions = sorted({manifest["revision"] for manifest in manifests})
     print(f"\nMeasured at revision {', '.join(revisions)}.")
+
+
+def _is_peer(row: Row) -> bool:
+    return bool(row["condition"]["retriever"] != PRODUCT)
 
 
 def _is_about_now(rows: list[Row]) -> bool:

@@ -78,3 +78,16 @@ def test_results_name_the_revision_that_they_are_of(file: Path) -> None:
     unclean = [each for each in revisions if not _CLEAN.fullmatch(each)]
     assert revisions, "no revision at all"
     assert unclean == []
+
+
+def test_peers_stand_beside_the_product_as_shipped_at_one_revision() -> None:
+    rows = json.loads((RESULTS / "peers.json").read_text("utf-8"))["conditions"]
+    shipped = {row["condition"]["name"]: row for row in rows if not row["condition"]["against"]}
+
+    assert len({row["result"]["manifest"]["revision"] for row in rows}) == 1
+    for row in shipped.values():
+        assert row["condition"]["retriever"] == "bearinmind"
+        assert row["condition"]["settings"] == {}
+    for row in rows:
+        assert row["condition"]["against"] in {None, *shipped}
+        assert row["differences"] == [], row["condition"]["name"]
