@@ -11,6 +11,7 @@ PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
 ENCODER = $(shell find packages/encoder -type f ! -name '*.pyc')
+PEERS = PYTHONPATH=benchmarks/peers $(BIN)/python benchmarks/peers/measure.py --data benchmarks/data --data "$(DATA)"
 CITUS ?= ../shared/citus
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
@@ -131,10 +132,10 @@ bench-graph: $(READY) ## What the graph is worth: shapes, extractors and weights
 	$(BIN)/python benchmarks/graph.py weights --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/musique,$(SETS)))
 	$(BIN)/python benchmarks/graph.py worth --split test --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
 
-bench-peers: $(READY) ## Other memory systems on the same sets; makes an environment for each (15 GB, an hour)
+bench-peers: $(READY) ## Other memory systems on the same sets; makes an environment for each (15 GB, two hours)
 	benchmarks/peers/setup all
-	PYTHONPATH=benchmarks/peers $(BIN)/bearinmind bench check benchmarks/conditions/peers.toml --data benchmarks/data --data "$(DATA)" \
-	  --missing-ok --results benchmarks/results/peers.json
+	$(PEERS) --list | while read -r row; do $(PEERS) "$$row" || exit 1; done
+	$(PEERS) --join
 
 bench-embedding: $(READY) ## Embedding against the bare ONNX Runtime, and what a first query takes
 	$(BIN)/python benchmarks/embedding.py $(KEEP)

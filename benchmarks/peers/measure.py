@@ -1,5 +1,6 @@
 """Runs a row of conditions/peers.toml in a process of its own; joins the rows that were run.
 
+PYTHONPATH=benchmarks/peers python benchmarks/peers/measure.py --data DIR --list
 PYTHONPATH=benchmarks/peers python benchmarks/peers/measure.py --data DIR NAME
 PYTHONPATH=benchmarks/peers python benchmarks/peers/measure.py --data DIR --join
 
@@ -32,14 +33,18 @@ KEPT = ROOT / ".peers" / "results"
 
 
 def main() -> None:
-    """Run the named row, or join those that were run."""
+    """Run the named row, join those that were run, or name all whose set is there."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, action="append", required=True)
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("--join", action="store_true")
     parser.add_argument("name", nargs="?")
     given = parser.parse_args()
     rows = {row.name: row for row in conditions.read([ROWS])}
-    if given.join:
+    if given.list:
+        there = [x for x in rows.values() if any((each / x.data).is_dir() for each in given.data)]
+        print(*(row.name for row in there), sep="\n")
+    elif given.join:
         _join([row for row in rows.values() if _file(row).exists()], given.data)
     else:
         _run(rows[given.name], given.data).write(_file(rows[given.name]))
