@@ -289,6 +289,24 @@ def test_a_span_that_reaches_the_present_does_not_ask_for_the_past(
 
 
 @pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Can we rely on the dumps of May 2025?", Asks.NONE),
+        ("Does the fair at the lake take place in May 2025?", Asks.NONE),
+        ("Did the fair at the lake take place in May 2025?", Asks.THEN),
+        ("Who runs the fair in May 2025?", Asks.THEN),
+    ],
+)
+def test_whether_something_with_a_date_is_so_asks_for_what_is_known_now(
+    text: str, asks: Asks
+) -> None:
+    reading = read(text, NOW)
+
+    assert reading.span == Span(day(2025, 5), day(2025, 6))
+    assert reading.asks is asks
+
+
+@pytest.mark.parametrize(
     "text", ["What is due on 3 January 2026?", "invoice for July 2025", "What was due in 2030?"]
 )
 def test_a_time_to_come_is_not_read(text: str) -> None:

@@ -120,6 +120,10 @@ _PRESENT_TENSE = re.compile(
     r"ha(?:s|ve|d)\s+to|wants?|(?-i:may)|^may)\b",
     re.IGNORECASE,
 )
+# They ask whether it is so, which the newest memory knows: "Does the fair take place in May 2025?"
+_WHETHER = re.compile(
+    r"\W*(?:do|does|is|isn't|are|aren't|am|will|can|could|may|must|shall|should)\b", re.IGNORECASE
+)
 _PERFECT = re.compile(
     r"\b(?:has|have|i've|we've)\b(?!\s+(?:to|an?|the|our|my|his|her|their|its)\b)", re.IGNORECASE
 )
@@ -152,6 +156,8 @@ def _readings(
     """What the question may ask for, with the words that say so, the surest first."""
     present = bool(_PRESENT_TENSE.search(text))
     dated = [date.words for date in dates if _is_past(date, now, past=past or not present)]
+    if not past and _WHETHER.match(text):
+        dated = []
     when = _search(_WHEN, text)
     if when and not (dated and not _OF_A_CHANGE.search(text)):  # "when were sessions in 2024?"
         yield Asks.WHEN, when[0]
