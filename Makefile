@@ -55,8 +55,11 @@ check: static ## The fast part of the tests: format, lint, types, import contrac
 	$(PYTEST) tests/unit tests/docs
 
 test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a bare install
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync static bare-install test-tools
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync static bare-install test-tools compiled
 	$(PYTEST) tests
+
+compiled: $(READY) ## The modules of the tests and the product, once, before each of the processes compiles all of them
+	@$(BIN)/pytest --collect-only -qq -p no:cacheprovider tests >/dev/null || true # what is wrong is told when they run
 
 test-tools: ## What the tests need beside Python: Chromium, etcd, PgBouncer, the MCP inspector, an OpenID provider
 	@scripts/need-chromium
