@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats  # type: ignore[import-untyped]  # SciPy ships no types
 
 from bearinmind_bench import inference
 from bearinmind_bench.inference import Difference, Verdict
 
 RNG = np.random.default_rng
+
+
+@pytest.fixture(scope="module")
+def stats() -> Any:
+    """SciPy's, which takes most of a second to import."""
+    from scipy import stats  # type: ignore[import-untyped]  # noqa: PLC0415  every process collects
+
+    return stats
 
 
 def gaps_of(seed: int, size: int = 60, shift: float = 0.05) -> np.ndarray[tuple[int], np.dtype]:
@@ -43,7 +51,7 @@ def test_an_interval_covers_the_true_mean_as_often_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])
-def test_an_interval_is_that_of_scipy(seed: int) -> None:
+def test_an_interval_is_that_of_scipy(seed: int, stats: Any) -> None:
     values = RNG(seed).random(80)
     theirs = stats.bootstrap(
         (values,), np.mean, n_resamples=10_000, method="percentile", random_state=RNG(seed)
@@ -83,7 +91,7 @@ def test_more_queries_give_a_narrower_interval() -> None:
 
 @pytest.mark.parametrize("seed", [11, 12, 13, 14])
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2])
-def test_a_p_value_is_that_of_scipy(seed: int, shift: float) -> None:
+def test_a_p_value_is_that_of_scipy(seed: int, shift: float, stats: Any) -> None:
     gaps = gaps_of(seed, shift=shift)
     theirs = stats.permutation_test(
         (gaps, np.zeros_like(gaps)),
