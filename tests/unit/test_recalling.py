@@ -226,6 +226,30 @@ def test_adjustment_may_lift_a_memory_from_far_below(memory: Mind) -> None:
     assert deep[vital.id].factors == {"importance": 1.0}
 
 
+def test_with_chains_of_memories_a_short_answer_is_the_beginning_of_a_long_one(
+    memory: Mind,
+) -> None:
+    """What cannot come first is not read; that must not show, wherever the old memories rank."""
+    stored = [
+        memory.store(
+            f"walrus {'seal ' * (n % 5)}{'and ' * (n % 7)}{n}", importance=n % 4 / 3
+        ).memory
+        for n in range(120)
+    ]
+    for n in range(0, 120, 4):
+        memory.store(f"seal {n}" if n % 3 else f"a fish {n}", supersedes=[stored[n].id])
+    short, long = (memory.recall("walrus seal", limit=n, all=True) for n in (5, 200))
+    assert [(x.memory.id, x.replaces) for x in short.hits] == [
+        (x.memory.id, x.replaces) for x in long.hits[:5]
+    ]
+    dropped = [each.id for each in short.trace.dropped]
+    assert len({*dropped}) == len(dropped)
+    assert {*dropped}.isdisjoint(each.memory.id for each in short.hits)
+    superseded = {x.id for x in short.trace.dropped if isinstance(x.reason, Superseded)}
+    candidates = {each.id for each in short.trace.fused}
+    assert superseded == candidates & {each.id for each in stored[::4]} != set()
+
+
 def test_focus_brings_its_memories_forward(memory: Mind) -> None:
     memory.store("walrus one", tags=["desert"])
     focused = memory.store("walrus two", tags=["arctic"]).memory

@@ -81,8 +81,9 @@ class Eligibility:
         self._superseded = superseded
         self.dropped: list[Dropped] = []
         self.replaced: dict[MemoryId, tuple[MemoryId, ...]] = {}
-        heads = [superseded[c.id] for c in fused if c.id in superseded]
-        self.memories = reader.get([*(candidate.id for candidate in fused), *heads])
+        self._serves_old = State.SUPERSEDED in filter.states
+        served = {} if self._serves_old else superseded
+        self.memories = reader.get([served.get(candidate.id, candidate.id) for candidate in fused])
         self.kept: list[Fused] = self._keep(fused)
 
     def _keep(self, fused: Sequence[Fused]) -> list[Fused]:
@@ -90,7 +91,7 @@ class Eligibility:
         kept: dict[MemoryId, Fused] = {}
         for candidate in fused:
             id_ = candidate.id
-            if id_ in self._superseded and State.SUPERSEDED not in self._filter.states:
+            if id_ in self._superseded and not self._serves_old:
                 self._serve_head(candidate, self._superseded[id_], kept)
                 continue
             reason = self._refusal(id_)

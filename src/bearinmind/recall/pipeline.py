@@ -34,8 +34,10 @@ from bearinmind.trace import (
     OnDemand,
     PairsRead,
     QuestionTime,
+    Reason,
     RerankReport,
     StepKind,
+    Superseded,
     Trace,
     Unlikely,
     step,
@@ -128,7 +130,9 @@ class Recall:
         watch.lap("fuse")
         linked = self.store.has_links(query.filter.scope)
         time = read(query.text, query.filter.now)
-        choice = self._choose(query, time, rankings, fused, linked=linked)
+        newer = self._newer(query, rankings, fused) if linked and fused else _NONE_NEWER
+        reader = MemoryReader(self.store, query.filter, rankings)
+        choice = self._choose(_Asked(query, time, newer, reader), fused)
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
@@ -146,7 +150,7 @@ class Recall:
         }
         watch.lap("verdict")
         dropped = [*choice.dropped, *(Dropped(*each) for each in unlikely.items())]
-        considered, below = choice.considered, BelowLimit(limit=query.limit)
+        below = BelowLimit(limit=query.limit)
         paths = {id_: path for ranking in rankings for id_, path in ranking.paths.items()}
         hits = self._hits(query, choice, probabilities, unlikely, paths, linked=linked)
         kept = len(hits) - len(unlikely)
@@ -164,7 +168,10 @@ class Recall:
                 fused=OnDemand(lambda: fused),
                 judged=tuple(choice.arranged.judged),
                 dropped=OnDemand(
-                    lambda: [*dropped, *(Dropped(x.id, below) for x in fused[considered:])]
+                    lambda: [
+                        *dropped,
+                        *(Dropped(x.id, below) for x in fused if x.id not in choice.considered),
+                    ]
                 ),
                 milliseconds=watch.stages,
                 rerank=choice.rerank,
@@ -182,30 +189,20 @@ class Recall:
         answer = run(own, query)
         return [*(each.result() for each in answers), answer]
 
-    def _choose(
-        self,
-        query: Query,
-        time: QuestionTime,
-        rankings: Sequence[Ranking],
-        fused: Sequence[Fused],
-        *,
-        linked: bool,
-    ) -> _Choice:
+    def _choose(self, asked: _Asked, fused: Sequence[Fused]) -> _Choice:
         """Adjust and select among those candidates that may still come first.
 
         The others are not even read, unless one of these is dropped and makes room.
         """
-        newer = self._newer(query, rankings, fused) if linked and fused else _NONE_NEWER
-        reader = MemoryReader(self.store, query.filter, rankings)
-        if newer.superseded or self.rerank:  # a chain, or a reranker, may lift any candidate
-            return self._choose_among(query, time, fused, newer, reader)
-        depth = self._contenders(query, time, fused, reader)
-        compared = groups.DEPTH if newer.outdates else groups.ORDERED + 1
-        depth = max(depth, min(compared, len(fused)))
-        choice = self._choose_among(query, time, fused[:depth], newer, reader)
-        makes_room = any(not isinstance(each.reason, BelowLimit) for each in choice.dropped)
+        if self.rerank:  # it may lift any candidate
+            return self._choose_among(asked, fused)
+        depth = self._contenders(asked, fused)
+        superseded = asked.newer.superseded
+        replaced = [x for x in fused[depth:] if x.id in superseded] if superseded else []
+        choice = self._choose_among(asked, [*fused[:depth], *replaced])
+        makes_room = any(_makes_room(each.reason) for each in choice.dropped)
         if (makes_room or choice.arranged.earlier) and depth < len(fused):
-            return self._choose_among(query, time, fused, newer, reader)
+            return self._choose_among(asked, fused)
         return choice
 
     def _newer(self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]) -> _Newer:
@@ -223,39 +220,36 @@ class Recall:
         words = next((ranking for ranking in rankings if ranking.frequency), rankings[0])
         return _Newer(superseded, outdates, words.frequency, words.among)
 
-    def _contenders(
-        self, query: Query, time: QuestionTime, fused: Sequence[Fused], reader: MemoryReader
-    ) -> int:
-        """How many of the best candidates can be among the first `limit` once adjusted.
+    def _contenders(self, asked: _Asked, fused: Sequence[Fused]) -> int:
+        """How many of the best candidates can be among the first once adjusted.
 
-        The last of those will have at least the lowest adjusted score of any `limit` candidates;
-        a candidate that stays below it even with the most favourable factors is not one of them.
+        The last of those will have at least the lowest adjusted score of any so many memories; a
+        candidate that stays below it even with the most favourable factors is not one of them.
         """
-        first = fused[: query.limit]
-        if len(first) == len(fused):
-            return len(fused)
-        next_ones = fused[query.limit : _CONTENDERS * query.limit]
-        memories = reader.get([x.id for x in first], likely=[x.id for x in next_ones])
-        adjust, now = self.adjustments, query.filter.now
+        query, span, adjust = asked.query, asked.time.span, self.adjustments
+        wanted = max(query.limit, groups.DEPTH if asked.newer.outdates else groups.ORDERED + 1)
+        first: dict[MemoryId, float] = {}  # the score of what is served
+        place = 0
+        while len(first) < wanted:
+            if place == len(fused):
+                return place
+            first.setdefault(asked.served(fused[place].id), fused[place].score)
+            place += 1
+        likely = [asked.served(x.id) for x in fused[place : _CONTENDERS * place]]
+        memories = asked.reader.get([*first], likely)
         lowest = min(
-            x.score * math.prod(adjust(query, memories[x.id], now, time.span).values())
-            if x.id in memories
+            score * math.prod(adjust(query, memories[id_], query.filter.now, span).values())
+            if id_ in memories
             else 0.0  # it was purged meanwhile
-            for x in first
+            for id_, score in first.items()
         )
-        least = lowest / adjust.most(query, time.span)
-        return bisect_right(fused, -least, lo=query.limit, key=lambda candidate: -candidate.score)
+        least = lowest / adjust.most(query, span)
+        return bisect_right(fused, -least, lo=place, key=lambda candidate: -candidate.score)
 
-    def _choose_among(
-        self,
-        query: Query,
-        time: QuestionTime,
-        fused: Sequence[Fused],
-        newer: _Newer,
-        reader: MemoryReader,
-    ) -> _Choice:
+    def _choose_among(self, asked: _Asked, fused: Sequence[Fused]) -> _Choice:
+        query, newer, reader = asked.query, asked.newer, asked.reader
         eligibility = Eligibility(query.filter, fused, newer.superseded, reader)
-        judged, report = self._judge(query, time, eligibility), None
+        judged, report = self._judge(asked, eligibility), None
         if self.rerank:
             judged, report = self.rerank(query, judged, eligibility.memories)
         read_pairs, read = self.pair_reader(), None
@@ -267,7 +261,7 @@ class Recall:
         links = groups.that_matter(newer.outdates, judged)
         seen = {**eligibility.servable(reader, links)}
         seen |= {x.id: eligibility.memories[x.id] for x in judged[: groups.ORDERED]}
-        question = groups.Question.of(time.asks, newer.frequency, newer.among)
+        question = groups.Question.of(asked.time.asks, newer.frequency, newer.among)
         preferences: groups.Preferences | None = {} if read_pairs else None
         if read_pairs and not self.rerank:
             preferences, more = read_states(read_pairs, query.text, judged, links, seen, question)
@@ -280,14 +274,15 @@ class Recall:
             for state in arranged.earlier.get(id_, ())
         ]
         every = [*eligibility.dropped, *dropped, *below]
-        return _Choice(arranged, chosen, every, len(fused), eligibility, odds, report, read)
+        considered = {x.id for x in (*fused, *eligibility.kept)}
+        return _Choice(arranged, chosen, every, considered, eligibility, odds, report, read)
 
-    def _judge(self, query: Query, time: QuestionTime, eligibility: Eligibility) -> list[Judged]:
+    def _judge(self, asked: _Asked, eligibility: Eligibility) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
-        adjust, memories, now = self.adjustments, eligibility.memories, query.filter.now
+        query, memories, adjust = asked.query, eligibility.memories, self.adjustments
         judged = []
         for id_, fused, placings in eligibility.kept:
-            factors = adjust(query, memories[id_], now, time.span)
+            factors = adjust(query, memories[id_], query.filter.now, asked.time.span)
             score = fused * math.prod(factors.values())
             judged.append(Judged(id_, score, fused, placings, factors))
         judged.sort(key=lambda candidate: (-candidate.score, candidate.id))
@@ -389,13 +384,37 @@ class _Newer(NamedTuple):
 _NONE_NEWER = _Newer({}, ())
 
 
+class _Asked(NamedTuple):
+    """A query, and what the choice among its candidates goes by."""
+
+    query: Query
+    time: QuestionTime
+    newer: _Newer
+    reader: MemoryReader
+
+    def served(self, id_: MemoryId) -> MemoryId:
+        """What is served for a candidate: it, or what supersedes it."""
+        if State.SUPERSEDED in self.query.filter.states:
+            return id_
+        return self.newer.superseded.get(id_, id_)
+
+
+def _makes_room(reason: Reason) -> bool:
+    """Whether another candidate may take the place of one that was dropped for this reason."""
+    match reason:
+        case BelowLimit() | Superseded(served=True):
+            return False
+        case _:
+            return True
+
+
 class _Choice(NamedTuple):
     """What was chosen among the candidates, and why not the others."""
 
     arranged: groups.Arranged
     chosen: list[Judged]
     dropped: list[Dropped]
-    considered: int  #: so many of the best candidates; the others are below the limit
+    considered: Collection[MemoryId]  #: the other candidates are below the limit
     eligibility: Eligibility
     odds: Mapping[MemoryId, float]  #: that those which were read answer
     rerank: RerankReport | None = None
