@@ -14,7 +14,7 @@ from bearinmind.types import LinkKind
 from bearinmind_bench import metrics
 from bearinmind_bench.evaluation import load
 from bearinmind_bench.results import Result
-from bearinmind_bench.runner import Plan, run
+from bearinmind_bench.runner import Plan, run, run_arms
 from support.bench_sets import Row, measure, ranked, small_set, words, write_set
 
 
@@ -293,6 +293,20 @@ def test_a_setting_changes_the_recipe_and_is_written_down(folder: Path, result: 
 def test_a_weight_of_the_lexical_leg_reaches_the_ranking(folder: Path, result: Result) -> None:
     changed = measure(folder, settings={"lexical": {"b": 5.0, "adjacent": 0.0}})
     assert [row.ranked for row in changed.rows] != [row.ranked for row in result.rows]
+
+
+def test_settings_that_write_otherwise_are_measured_as_if_alone(folder: Path) -> None:
+    """Neither the concepts nor the vectors that other settings have left are there for them."""
+    alone = {"embedder": "none", "extractor": "none"}
+    done: list[int] = []
+    plan = Plan(data=load(folder))
+    *_, beside = run_arms(
+        plan, [{"embedder": "none"}, {"embedder": "none", "pool": 9}, alone], done.append
+    )
+    assert without_times(beside.model_dump()) == without_times(
+        measure(folder, settings=alone).model_dump()
+    )
+    assert sum(done) == 80 + 3 * 40
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -170,14 +171,31 @@ def run(plan: Plan, progress: Callable[[int], None] = _no_progress) -> Result:
 def run_arms(
     plan: Plan, arms: Sequence[Mapping[str, Any]], progress: Callable[[int], None] = _no_progress
 ) -> Iterator[Result]:
-    """Measure several settings of the product over one stored corpus."""
+    """Measure several settings of the product; neighbours that write the same share a store."""
     _check(plan)
     for settings in arms:
         settings_for("check", {}, settings)
+    filling = progress  # once: the stores of the others are filled meanwhile
+    for _, some in groupby(arms, key=lambda settings: [settings.get(name) for name in _WRITES]):
+        yield from _run_alike(plan, [*some], filling, progress)
+        filling = _no_progress
+
+
+#: Settings that decide what is found out about a memory, and kept with it.
+_WRITES = ("embedder", "embedded_text", "extractor")
+
+
+def _run_alike(
+    plan: Plan,
+    arms: Sequence[Mapping[str, Any]],
+    filling: Callable[[int], None],
+    progress: Callable[[int], None],
+) -> Iterator[Result]:
+    """Measure settings that write the same, over one stored corpus."""
     with empty_store(plan.store) as store:
         embedders = EmbeddersOfRun(keep_queries=len(arms) > 1)
         try:
-            stored = corpus.fill(store, plan.data, progress, withhold=plan.withhold)
+            stored = corpus.fill(store, plan.data, filling, withhold=plan.withhold)
             for settings in arms:
                 product = Product(stored, settings, embedders)
                 product.embed()
