@@ -55,6 +55,13 @@ class Walk:
         elif self.is_watching and event == "call" and not depth and code.co_name[0] != "<":
             self.modules.setdefault(module, set()).add(code.co_name)
 
+    @property
+    def lines(self) -> int:
+        """How long those modules are together."""
+        files = [Path(ROOT, *name.split(".")) for name in self.modules]
+        whole = [x / "__init__.py" if x.is_dir() else x.with_suffix(".py") for x in files]
+        return sum(len(x.read_text("utf-8").splitlines()) for x in whole)
+
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch this thread, and those that begin with it or are watched already."""
@@ -155,7 +162,7 @@ if __name__ == "__main__":
                 os.environ["HOME"] = place
                 watched = Walk()
                 WALKS[chosen](watched, Path(place))
-        print(f"{chosen}: {len(watched.modules)} modules")
+        print(f"{chosen}: {len(watched.modules)} modules, {watched.lines:,} lines")
         if "--list" in arguments:
             for name, functions in sorted(watched.modules.items()):
                 print(f"  {name}: {', '.join(sorted(functions))}")
