@@ -10,9 +10,9 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from bearinmind.app.requests import NotStored
 from bearinmind.errors import InvalidRequest, MindError
@@ -76,6 +76,17 @@ def read_cursor(text: str) -> tuple[datetime, MemoryId]:
         ) from None
 
 
+@dataclass(frozen=True, slots=True)
+class MadeOfResult:
+    """An answer that is made of what the method of `Mind` returns."""
+
+    @classmethod
+    def of(cls, _mind: Mind, result: Any, /) -> Self:  # noqa: ANN401  what the method returns
+        """The answer; one of a single field holds the whole result."""
+        [only] = fields(cls)
+        return cls(**{only.name: tuple(result)})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallAnswer:
     """The memories that matter for a question, best first, and whether they answer it."""
@@ -109,7 +120,7 @@ class RecallAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreManyAnswer:
+class StoreManyAnswer(MadeOfResult):
     """What became of each draft, in their order."""
 
     outcomes: tuple[Outcome | NotStored, ...]
@@ -145,7 +156,7 @@ class ListAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetAnswer:
+class GetAnswer(MadeOfResult):
     """A memory with its past and its links; of another user's memory neither is seen."""
 
     memory: Memory
@@ -170,7 +181,7 @@ class GetAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhyAnswer:
+class WhyAnswer(MadeOfResult):
     """What led to a memory."""
 
     memory: Memory
@@ -223,7 +234,7 @@ class TimelineAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryAnswer:
+class HistoryAnswer(MadeOfResult):
     """The states of a thing: chains, each from the oldest to the present one."""
 
     thing: str
@@ -240,7 +251,7 @@ class HistoryAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BriefAnswer:
+class BriefAnswer(MadeOfResult):
     """What a session should begin with, the weightiest first."""
 
     memories: tuple[Memory, ...]
@@ -261,7 +272,7 @@ class SecretAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharesAnswer:
+class SharesAnswer(MadeOfResult):
     """What is shared."""
 
     shares: tuple[Share, ...]
@@ -277,14 +288,14 @@ class ProposalsAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsersAnswer:
+class UsersAnswer(MadeOfResult):
     """Every user whom the server knows."""
 
     users: tuple[User, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeysAnswer:
+class KeysAnswer(MadeOfResult):
     """Keys, without what makes them keys."""
 
     keys: tuple[Key, ...]
@@ -299,7 +310,7 @@ class KeysAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditAnswer:
+class AuditAnswer(MadeOfResult):
     """What was done, youngest first."""
 
     entries: tuple[AuditEntry, ...]

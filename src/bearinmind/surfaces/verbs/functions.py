@@ -25,11 +25,6 @@ def recall(mind: Mind, request: r.RecallRequest) -> a.RecallAnswer:
     return a.RecallAnswer.of(answer, conflicts, with_trace=request.trace)
 
 
-def store_many(mind: Mind, request: r.StoreManyRequest) -> a.StoreManyAnswer:
-    """What became of each of many drafts."""
-    return a.StoreManyAnswer(outcomes=tuple(mind.store_many(**request.given())))
-
-
 def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:
     """Why a memory is not in an answer."""
     return mind.why_not(request.query, request.id, **request.given("query", "id"))
@@ -43,16 +38,6 @@ def list_memories(mind: Mind, request: r.ListRequest) -> a.ListAnswer:
     more = 0 if request.by_importance else 1
     page = mind.list(limit=request.limit + more, after=after, **filters)
     return a.ListAnswer.of(mind, page, request.limit, request.as_of)
-
-
-def get(mind: Mind, request: r.OneRequest) -> a.GetAnswer:
-    """One memory."""
-    return a.GetAnswer.of(mind, mind.get(request.id))
-
-
-def why(mind: Mind, request: r.WhyRequest) -> a.WhyAnswer:
-    """What led to a memory."""
-    return a.WhyAnswer.of(mind, mind.why(request.id, depth=request.depth))
 
 
 def delete(mind: Mind, request: r.DeleteRequest) -> Deleted:
@@ -69,11 +54,6 @@ def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
     return a.TimelineAnswer.of(mind, timeline, request.as_of)
 
 
-def history(mind: Mind, request: r.HistoryRequest) -> a.HistoryAnswer:
-    """The states of a thing."""
-    return a.HistoryAnswer.of(mind, mind.history(request.thing, limit=request.limit))
-
-
 def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
     """What a sensitive memory says."""
     content = mind.secrets.reveal(request.id, version=request.version)
@@ -85,19 +65,6 @@ def link(mind: Mind, request: r.NewLinkRequest) -> Link:
     return mind.link(request.source, request.kind, request.target, trust=request.trust)
 
 
-# ---- shares --------------------------------------------------------------------------------------
-
-
-def shared_with_me(mind: Mind, _: r.Nothing) -> a.SharesAnswer:
-    """What others share."""
-    return a.SharesAnswer(shares=tuple(mind.shared_with_me()))
-
-
-def my_shares(mind: Mind, _: r.Nothing) -> a.SharesAnswer:
-    """What is shared with others."""
-    return a.SharesAnswer(shares=tuple(mind.my_shares()))
-
-
 # ---- learning and curation -----------------------------------------------------------------------
 
 
@@ -105,11 +72,6 @@ def learn(mind: Mind, request: r.LearnRequest) -> Learned:
     """Learn from a turn."""
     messages = [Message(role=each.role, text=each.text) for each in request.messages]
     return mind.learn(messages, **request.given("messages"))
-
-
-def brief(mind: Mind, request: r.BriefRequest) -> a.BriefAnswer:
-    """What a session begins with."""
-    return a.BriefAnswer.of(mind, mind.brief(**request.given()))
 
 
 def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
@@ -121,16 +83,6 @@ def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
 
 
 # ---- users and keys ------------------------------------------------------------------------------
-
-
-def users(mind: Mind, _: r.Nothing) -> a.UsersAnswer:
-    """Every user."""
-    return a.UsersAnswer(users=tuple(mind.accounts.users()))
-
-
-def keys(mind: Mind, request: r.KeysRequest) -> a.KeysAnswer:
-    """The keys of a user, or of everybody."""
-    return a.KeysAnswer.of(mind, mind.accounts.keys(request.user))
 
 
 def renew_key(mind: Mind, request: r.RenewKeyRequest) -> NewKey:

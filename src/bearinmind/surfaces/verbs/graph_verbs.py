@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -18,11 +17,11 @@ from bearinmind.app.graph import LONGEST, MOST_HOPS
 from bearinmind.concepts import Concept, ConceptName, Merge, Relation
 from bearinmind.graph.lookup import MemoryCard
 from bearinmind.graph.walk import Edge, Neighbours, Subgraph
-from bearinmind.surfaces.verbs.answers import as_data
+from bearinmind.surfaces.verbs.answers import MadeOfResult, as_data
 from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, OneRequest
 from bearinmind.surfaces.verbs.requests import Request as _Request
-from bearinmind.surfaces.verbs.verb import Tool, Verb
-from bearinmind.types import Access, Memory, MemoryId
+from bearinmind.surfaces.verbs.verb import Tool, Verb, reads, writes
+from bearinmind.types import Memory, MemoryId
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000, description="A name, in any case.")]
 
@@ -82,7 +81,7 @@ class MergesRequest(_Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HubsAnswer:
+class HubsAnswer(MadeOfResult):
     """Concepts, the one that most memories mention first."""
 
     concepts: tuple[Concept, ...]
@@ -121,7 +120,7 @@ class NeighboursAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergesAnswer:
+class MergesAnswer(MadeOfResult):
     """The merges that hold, oldest first."""
 
     merges: tuple[Merge, ...]
@@ -135,11 +134,6 @@ class UnmergeAnswer:
 
 
 # ---- functions -----------------------------------------------------------------------------------
-
-
-def hubs(mind: Mind, request: HubsRequest) -> HubsAnswer:
-    """The concepts that most memories mention."""
-    return HubsAnswer(concepts=tuple(mind.graph.hubs(**request.given())))
 
 
 def concept(mind: Mind, request: ConceptRequest) -> ConceptAnswer:
@@ -182,11 +176,6 @@ def neighbours(mind: Mind, request: ConceptRequest) -> NeighboursAnswer:
     )
 
 
-def merges(mind: Mind, request: MergesRequest) -> MergesAnswer:
-    """The merges that hold, perhaps also those that were undone."""
-    return MergesAnswer(merges=tuple(mind.graph.merges(**request.given())))
-
-
 def unmerge(mind: Mind, request: AliasRequest) -> UnmergeAnswer:
     """Undo a merge."""
     return UnmergeAnswer(name=ConceptName(mind.graph.unmerge(request.alias)))
@@ -207,15 +196,14 @@ def _concepts(mind: Mind, names: Collection[ConceptName]) -> tuple[Concept, ...]
 
 # ---- rows ----------------------------------------------------------------------------------------
 
-_read = partial(Verb, access=Access.READ, method="GET")
-_write = partial(Verb, access=Access.WRITE, method="POST")
 _MERGE = {"alias": "continuous integration", "into": "ci"}
 
 GRAPH_VERBS: tuple[Verb, ...] = (
-    _read(
+    reads(
         name="graph.hubs",
         says="The concepts that most memories mention, perhaps only those with a text in the name.",
-        function=hubs,
+        takes=HubsRequest,
+        gives=HubsAnswer,
         path="/graph/hubs",
         command="graph hubs",
         tool_text=Tool(
@@ -225,7 +213,7 @@ GRAPH_VERBS: tuple[Verb, ...] = (
             extra=True,
         ),
     ),
-    _read(
+    reads(
         name="graph.neighbours",
         says="What is one step away from a concept.",
         function=neighbours,
@@ -237,14 +225,14 @@ GRAPH_VERBS: tuple[Verb, ...] = (
             fields={"concept": "", "limit": "", "as_of": ""},
         ),
     ),
-    _read(
+    reads(
         name="graph.concept",
         says="A concept with its memories and its relations, past ones included.",
         function=concept,
         path="/graph/concept",
         command="graph show",
     ),
-    _read(
+    reads(
         name="graph.subgraph",
         says="The concepts within some steps of one, and what joins them.",
         takes=SubgraphRequest,
@@ -252,7 +240,7 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         path="/graph/around",
         command="graph subgraph",
     ),
-    _read(
+    reads(
         name="graph.path",
         says="The shortest way from a concept to another, over relations and shared memories.",
         function=path,
@@ -264,7 +252,7 @@ GRAPH_VERBS: tuple[Verb, ...] = (
             fields={"start": "", "goal": ""},
         ),
     ),
-    _read(
+    reads(
         name="graph.of_memory",
         says="What a memory mentions, and the relations that it is evidence for.",
         takes=OneRequest,
@@ -272,14 +260,15 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         path="/memories/{id}/concepts",
         command="graph show",
     ),
-    _read(
+    reads(
         name="graph.merges",
         says="Which names are taken for one concept.",
-        function=merges,
+        takes=MergesRequest,
+        gives=MergesAnswer,
         path="/graph/merges",
         command="graph merges",
     ),
-    _write(
+    writes(
         name="graph.merge",
         says="Treat a concept as another one; it can be undone.",
         takes=MergeRequest,
@@ -289,7 +278,7 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         status=HTTPStatus.CREATED,
         example=_MERGE,
     ),
-    _write(
+    writes(
         name="graph.unmerge",
         says="Undo a merge.",
         function=unmerge,

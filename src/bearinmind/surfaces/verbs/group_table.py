@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from bearinmind.curate.review import Review
 from bearinmind.proposals import Proposal
 from bearinmind.surfaces.verbs import functions as f
 from bearinmind.surfaces.verbs import requests as r
-from bearinmind.surfaces.verbs.verb import Tool, Verb
-from bearinmind.types import Access
-
-_read = partial(Verb, access=Access.READ, method="GET")
-_write = partial(Verb, access=Access.WRITE, method="POST")
+from bearinmind.surfaces.verbs.verb import Tool, Verb, reads, writes
 
 CURATION_VERBS: tuple[Verb, ...] = (
-    _write(
+    writes(
         name="curation.review",
         says="Review all memories for what could be tidied up, perhaps into the inbox.",
         takes=r.ReviewRequest,
@@ -30,7 +24,7 @@ CURATION_VERBS: tuple[Verb, ...] = (
             extra=True,
         ),
     ),
-    _read(
+    reads(
         name="curation.proposals",
         says="What waits for a decision, or was decided.",
         function=f.proposals,
@@ -42,7 +36,7 @@ CURATION_VERBS: tuple[Verb, ...] = (
             fields={"limit": ""},
         ),
     ),
-    _read(
+    reads(
         name="curation.proposal",
         says="One proposal.",
         takes=r.ProposalRequest,
@@ -50,7 +44,7 @@ CURATION_VERBS: tuple[Verb, ...] = (
         path="/proposals/{id}",
         command="curate show",
     ),
-    _write(
+    writes(
         name="curation.apply",
         says="Do what a proposal says, or say which of two memories holds; it can be undone.",
         takes=r.ApplyRequest,
@@ -64,7 +58,7 @@ CURATION_VERBS: tuple[Verb, ...] = (
             fields={"id": "", "resolution": "which of two memories holds"},
         ),
     ),
-    _write(
+    writes(
         name="curation.dismiss",
         says="Decide against a proposal; it is not made again.",
         takes=r.DismissRequest,
@@ -74,7 +68,7 @@ CURATION_VERBS: tuple[Verb, ...] = (
         example={"trust": "user"},
         tool_text=Tool(name="inbox_dismiss", says="Decide against a proposal.", fields={"id": ""}),
     ),
-    _write(
+    writes(
         name="curation.undo",
         says="Take back what a proposal did.",
         takes=r.ProposalRequest,

@@ -23,7 +23,7 @@ from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.requests import WHOLE, Request
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Verb, reads, writes
 from bearinmind.types import Access, Key
 from bearinmind.work.status import WorkStatus
 
@@ -91,14 +91,14 @@ class Purged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSessionsAnswer:
+class AgentSessionsAnswer(a.MadeOfResult):
     """The sessions of agents, the latest first."""
 
     sessions: tuple[AgentSession, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeadAnswer:
+class DeadAnswer(a.MadeOfResult):
     """Jobs that were given up, the youngest first."""
 
     jobs: tuple[DeadJob, ...]
@@ -112,7 +112,7 @@ class Retried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportsAnswer:
+class ReportsAnswer(a.MadeOfResult):
     """Benchmark reports, the youngest first."""
 
     reports: tuple[Report, ...]
@@ -130,39 +130,9 @@ def purge(mind: Mind, request: PurgeRequest) -> Purged:
     return Purged(plan=plan, traces_may_remain=not mind.purge(plan))
 
 
-def agent_sessions(mind: Mind, request: AgentSessionsRequest) -> AgentSessionsAnswer:
-    """The sessions in which memories were made."""
-    return AgentSessionsAnswer(sessions=tuple(mind.server.agent_sessions(request.limit)))
-
-
-def my_keys(mind: Mind, _: r.Nothing) -> a.KeysAnswer:
-    """The keys of who asks."""
-    return a.KeysAnswer.of(mind, mind.accounts.my_keys())
-
-
 def renew_my_key(mind: Mind, request: RenewMyKeyRequest) -> NewKey:
     """Make a key in place of the one that was sent."""
     return mind.accounts.renew_my_key(overlap=timedelta(hours=request.overlap_hours))
-
-
-def my_audit(mind: Mind, request: r.AuditRequest) -> a.AuditAnswer:
-    """What was done to the account of who asks."""
-    return a.AuditAnswer(entries=tuple(mind.accounts.my_audit(request.limit)))
-
-
-def all_shares(mind: Mind, _: r.Nothing) -> a.SharesAnswer:
-    """What everybody shares."""
-    return a.SharesAnswer(shares=tuple(mind.server.shares()))
-
-
-def work_status(mind: Mind, _: r.Nothing) -> WorkStatus:
-    """How far background work is."""
-    return mind.work.status()
-
-
-def dead_jobs(mind: Mind, request: DeadRequest) -> DeadAnswer:
-    """The jobs that were given up."""
-    return DeadAnswer(jobs=tuple(mind.work.dead(request.limit)))
 
 
 def retry_dead(mind: Mind, _: r.Nothing) -> Retried:
@@ -170,18 +140,11 @@ def retry_dead(mind: Mind, _: r.Nothing) -> Retried:
     return Retried(jobs=mind.work.retry_dead())
 
 
-def reports(mind: Mind, _: r.Nothing) -> ReportsAnswer:
-    """The benchmark reports that the server can show."""
-    return ReportsAnswer(reports=tuple(mind.server.reports()))
-
-
-_read = partial(Verb, access=Access.READ, method="GET")
-_write = partial(Verb, access=Access.WRITE, method="POST")
 _admin = partial(Verb, access=Access.ADMIN, method="GET")
 
 #: What every user may ask about what is theirs.
 OWN_VERBS: tuple[Verb, ...] = (
-    _read(
+    reads(
         name="plan_purge",
         says="What purging deleted memories would remove for good.",
         takes=PurgePlanRequest,
@@ -189,7 +152,7 @@ OWN_VERBS: tuple[Verb, ...] = (
         path="/purge",
         command="purge --dry-run",
     ),
-    _write(
+    writes(
         name="purge",
         says="Remove deleted memories for good, as planned; this cannot be undone.",
         function=purge,
@@ -197,7 +160,7 @@ OWN_VERBS: tuple[Verb, ...] = (
         command="purge",
         example={"ids": ["k7f29qmxt4hd"], "versions": 2, "links": 0},
     ),
-    _read(
+    reads(
         name="server.density",
         says="How many of your memories were made when, by category.",
         takes=DensityRequest,
@@ -205,14 +168,15 @@ OWN_VERBS: tuple[Verb, ...] = (
         path="/density",
         command="timeline",
     ),
-    _read(
+    reads(
         name="server.agent_sessions",
         says="The sessions of agents in which your memories were made, the latest first.",
-        function=agent_sessions,
+        takes=AgentSessionsRequest,
+        gives=AgentSessionsAnswer,
         path="/sessions",
         command="timeline",
     ),
-    _read(
+    reads(
         name="server.traffic",
         says="Your requests, recalls, stores and errors on the server over time.",
         takes=TrafficRequest,
@@ -220,14 +184,15 @@ OWN_VERBS: tuple[Verb, ...] = (
         path="/traffic",
         command="traffic",
     ),
-    _read(
+    reads(
         name="accounts.my_keys",
         says="Your keys, and how much of their quotas is used today.",
-        function=my_keys,
+        takes=r.Nothing,
+        gives=a.KeysAnswer,
         path="/me/keys",
         command="key list",
     ),
-    _write(
+    writes(
         name="accounts.renew_my_key",
         says="Make a key in place of the one that you use, which stays good for a while.",
         function=renew_my_key,
@@ -236,7 +201,7 @@ OWN_VERBS: tuple[Verb, ...] = (
         status=HTTPStatus.CREATED,
         example={"overlap_hours": 24},
     ),
-    _write(
+    writes(
         name="accounts.revoke_my_key",
         says="Revoke one of your keys.",
         takes=r.KeyRequest,
@@ -245,10 +210,11 @@ OWN_VERBS: tuple[Verb, ...] = (
         path="/me/keys/{id}",
         command="key revoke",
     ),
-    _read(
+    reads(
         name="accounts.my_audit",
         says="What was done with your secrets, shares and keys, youngest first.",
-        function=my_audit,
+        takes=r.AuditRequest,
+        gives=a.AuditAnswer,
         path="/me/audit",
         command="audit",
     ),
@@ -285,7 +251,8 @@ SERVER_VERBS: tuple[Verb, ...] = (
     _admin(
         name="server.shares",
         says="What everybody shares.",
-        function=all_shares,
+        takes=r.Nothing,
+        gives=a.SharesAnswer,
         path="/shares/all",
         command="share list --everybody",
     ),
@@ -300,21 +267,24 @@ SERVER_VERBS: tuple[Verb, ...] = (
     _admin(
         name="server.reports",
         says="The benchmark reports that the server can show.",
-        function=reports,
+        takes=r.Nothing,
+        gives=ReportsAnswer,
         path="/reports",
         command="bench report",
     ),
     _admin(
         name="work.status",
         says="How far background work is.",
-        function=work_status,
+        takes=r.Nothing,
+        gives=WorkStatus,
         path="/work",
         command="work --status",
     ),
     _admin(
         name="work.dead",
         says="The jobs of background work that were given up, and why.",
-        function=dead_jobs,
+        takes=DeadRequest,
+        gives=DeadAnswer,
         path="/work/dead",
         command="work --status",
     ),

@@ -9,17 +9,16 @@ from http import HTTPStatus
 from bearinmind.accounts.keys import NewKey
 from bearinmind.protocols import Statistics, User
 from bearinmind.remember.resolve import Resolved
+from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import functions as f
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
 from bearinmind.surfaces.verbs.group_table import CURATION_VERBS
 from bearinmind.surfaces.verbs.server_verbs import OWN_VERBS, SERVER_VERBS
-from bearinmind.surfaces.verbs.verb import Tool, Verb
+from bearinmind.surfaces.verbs.verb import Tool, Verb, reads, writes
 from bearinmind.types import Access, Key, Link, Memory, Outcome, Share
 
-_read = partial(Verb, access=Access.READ, method="GET")
 _question = partial(Verb, access=Access.READ, method="POST")  # longer than an address may be
-_write = partial(Verb, access=Access.WRITE, method="POST")
 # None of these is a tool: an agent must not make keys.
 _admin = partial(Verb, access=Access.ADMIN, method="POST")
 
@@ -28,7 +27,7 @@ _ID, _OTHER_ID = "k7f29qmxt4hd", "q2m8xt0vd5ja"
 _LINK = {"source": _OTHER_ID, "kind": "supersedes", "target": _ID}
 
 VERBS: tuple[Verb, ...] = (
-    _write(
+    writes(
         name="store",
         says="Remember something.",
         takes=r.StoreRequest,
@@ -56,10 +55,11 @@ VERBS: tuple[Verb, ...] = (
             },
         ),
     ),
-    _write(
+    writes(
         name="store_many",
         says="Remember several things; a refused one does not stop the others.",
-        function=f.store_many,
+        takes=r.StoreManyRequest,
+        gives=a.StoreManyAnswer,
         path="/store-many",
         command="import",
         headers={"Idempotency-Key": "idempotency_key"},
@@ -111,7 +111,7 @@ VERBS: tuple[Verb, ...] = (
             fields={"query": "", "id": ""},
         ),
     ),
-    _read(
+    reads(
         name="list",
         says="Memories by creation time, yours and those shared with you.",
         function=f.list_memories,
@@ -131,10 +131,11 @@ VERBS: tuple[Verb, ...] = (
             },
         ),
     ),
-    _read(
+    reads(
         name="get",
         says="One memory with its earlier versions and its links.",
-        function=f.get,
+        takes=r.OneRequest,
+        gives=a.GetAnswer,
         path="/memories/{id}",
         command="get",
         tool_text=Tool(
@@ -143,7 +144,7 @@ VERBS: tuple[Verb, ...] = (
             fields={"id": "or its beginning"},
         ),
     ),
-    _write(
+    writes(
         name="update",
         says="Change a memory; the version before is kept.",
         takes=r.UpdateRequest,
@@ -166,7 +167,7 @@ VERBS: tuple[Verb, ...] = (
             destructive=True,
         ),
     ),
-    _write(
+    writes(
         name="delete",
         says="Hide a memory from recall; it can be restored.",
         function=f.delete,
@@ -182,7 +183,7 @@ VERBS: tuple[Verb, ...] = (
             destructive=True,
         ),
     ),
-    _write(
+    writes(
         name="restore",
         says="Bring a deleted memory back.",
         takes=r.OneRequest,
@@ -196,7 +197,7 @@ VERBS: tuple[Verb, ...] = (
             extra=True,
         ),
     ),
-    _write(
+    writes(
         name="link",
         says="Link two memories.",
         function=f.link,
@@ -210,7 +211,7 @@ VERBS: tuple[Verb, ...] = (
             fields={"source": "", "kind": "", "target": ""},
         ),
     ),
-    _write(  # no tool: people undo
+    writes(  # no tool: people undo
         name="unlink",
         says="End a link.",
         takes=r.LinkRequest,
@@ -219,7 +220,7 @@ VERBS: tuple[Verb, ...] = (
         command="link --remove",
         example=_LINK,
     ),
-    _write(
+    writes(
         name="resolve",
         says="Decide which of two memories holds now, that both do, or that one replaces both.",
         takes=r.ResolveRequest,
@@ -234,10 +235,11 @@ VERBS: tuple[Verb, ...] = (
             fields={"id": "", "resolution": "", "other": "ids; else all it may replace"},
         ),
     ),
-    _read(
+    reads(
         name="history",
         says="The states of a thing in order, from when until when each held.",
-        function=f.history,
+        takes=r.HistoryRequest,
+        gives=a.HistoryAnswer,
         path="/history",
         command="history",
         tool_text=Tool(
@@ -246,10 +248,11 @@ VERBS: tuple[Verb, ...] = (
             fields={"thing": ""},
         ),
     ),
-    _read(
+    reads(
         name="why",
         says="What led to a memory.",
-        function=f.why,
+        takes=r.WhyRequest,
+        gives=a.WhyAnswer,
         path="/memories/{id}/why",
         command="why",
         tool_text=Tool(
@@ -258,7 +261,7 @@ VERBS: tuple[Verb, ...] = (
             fields={"id": "", "depth": ""},
         ),
     ),
-    _read(
+    reads(
         name="timeline",
         says="What was remembered before and after a memory or a moment.",
         function=f.timeline,
@@ -270,7 +273,7 @@ VERBS: tuple[Verb, ...] = (
             fields={"around": "id or ISO 8601", "before": "", "after": "", "owner": ""},
         ),
     ),
-    _read(
+    reads(
         name="stats",
         says="Counts of your memories, and of what others share with you.",
         takes=r.Nothing,
@@ -279,7 +282,7 @@ VERBS: tuple[Verb, ...] = (
         command="stats",
         tool_text=Tool(name="memory_count", says="Count what is stored."),
     ),
-    _write(  # it leaves a row in the audit log, and an agent that only reads needs no secret
+    writes(  # it leaves a row in the audit log, and an agent that only reads needs no secret
         name="secrets.reveal",
         says="What a sensitive memory says; each time is written to the audit log.",
         function=f.secret_get,
@@ -294,7 +297,7 @@ VERBS: tuple[Verb, ...] = (
             idempotent=False,
         ),
     ),
-    _write(
+    writes(
         name="share",
         says="Let another user see a memory, or change it.",
         takes=r.ShareRequest,
@@ -309,7 +312,7 @@ VERBS: tuple[Verb, ...] = (
             fields={"id": "", "reader": "user name", "right": ""},
         ),
     ),
-    _write(
+    writes(
         name="unshare",
         says="End the share of a memory.",
         takes=r.UnshareRequest,
@@ -321,7 +324,7 @@ VERBS: tuple[Verb, ...] = (
             name="memory_unshare", says="Stop sharing a memory.", fields={"id": "", "reader": ""}
         ),
     ),
-    _write(
+    writes(
         name="share_tag",
         says="Let another user see all memories with a tag, now and from now on.",
         takes=r.ShareTagRequest,
@@ -337,7 +340,7 @@ VERBS: tuple[Verb, ...] = (
             extra=True,
         ),
     ),
-    _write(
+    writes(
         name="unshare_tag",
         says="End the share of a tag.",
         takes=r.UnshareTagRequest,
@@ -352,24 +355,26 @@ VERBS: tuple[Verb, ...] = (
             extra=True,
         ),
     ),
-    _read(
+    reads(
         name="shared_with_me",
         says="What other users share with you.",
-        function=f.shared_with_me,
+        takes=r.Nothing,
+        gives=a.SharesAnswer,
         path="/shares/with-me",
         command="share list --with-me",
         tool_text=Tool(name="memory_shared_with_me", says="List what others share with you."),
     ),
-    _read(
+    reads(
         name="my_shares",
         says="What you share with other users.",
-        function=f.my_shares,
+        takes=r.Nothing,
+        gives=a.SharesAnswer,
         path="/shares",
         command="share list",
         tool_text=Tool(name="memory_my_shares", says="List what you share."),
     ),
     *GRAPH_VERBS,
-    _write(  # no tool: a hook sends turns; an agent that knows what it learned stores it
+    writes(  # no tool: a hook sends turns; an agent that knows what it learned stores it
         name="learn",
         says="Learn preferences, decisions and corrections from what was said in a turn.",
         function=f.learn,
@@ -381,10 +386,11 @@ VERBS: tuple[Verb, ...] = (
             "session": "s-17",
         },
     ),
-    _read(  # a resource of MCP: an agent does not ask for what it begins with
+    reads(  # a resource of MCP: an agent does not ask for what it begins with
         name="brief",
         says="What a session should begin with, for a project or at all.",
-        function=f.brief,
+        takes=r.BriefRequest,
+        gives=a.BriefAnswer,
         path="/brief",
         command="brief",
     ),
@@ -397,7 +403,8 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.users",
         says="Every user whom the server knows.",
-        function=f.users,
+        takes=r.Nothing,
+        gives=a.UsersAnswer,
         method="GET",
         path="/users",
         command="user list",
@@ -431,7 +438,8 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.keys",
         says="The keys of a user, or of everybody.",
-        function=f.keys,
+        takes=r.KeysRequest,
+        gives=a.KeysAnswer,
         method="GET",
         path="/keys",
         command="key list",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
 from typing import Any, cast, get_type_hints
 
 from bearinmind.app import Mind
+from bearinmind.surfaces.verbs.answers import MadeOfResult
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.trace import StepKind, step
 from bearinmind.types import Access
@@ -40,7 +41,7 @@ class Verb:
     path: str  #: under /api/v1; the fields of the request that it names are taken from it
     command: str  #: of the command line
     takes: type[Request] | None = None  #: what the method of `Mind` is called with, field by field
-    gives: Any = None  #: what that method returns
+    gives: Any = None  #: what that method returns, or an answer that is made of it
     function: Callable[[Mind, Any], Any] | None = None  #: in place of both
     tool_text: Tool | None = None  #: None where an agent has no use for it
     example: Mapping[str, Any] | None = None  #: of a body
@@ -76,8 +77,15 @@ class Verb:
         with step(StepKind.VERB, self.name):
             if self.function is not None:
                 return self.function(mind, request)
-            return attrgetter(self.name)(mind)(**request.given())
+            result = attrgetter(self.name)(mind)(**request.given())
+            if isinstance(self.gives, type) and issubclass(self.gives, MadeOfResult):
+                return self.gives.of(mind, result)
+            return result
 
     @cached_property
     def _hints(self) -> Mapping[str, Any]:
         return get_type_hints(self.function) if self.function else {}
+
+
+reads = partial(Verb, access=Access.READ, method="GET")
+writes = partial(Verb, access=Access.WRITE, method="POST")
