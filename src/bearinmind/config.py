@@ -7,9 +7,8 @@ A setting comes from, first match wins: the caller (a command-line option), the 
 from __future__ import annotations
 
 import os
-import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -84,8 +83,6 @@ class ProviderFields(SettingFields):
 
 
 PREFIX = "BEARINMIND_"
-# A comma outside brackets and quotes.
-_COMMA = re.compile(r""",(?=(?:[^"'\[\]{}]|"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\})*$)""")
 #: Names the configuration file itself, so it cannot be a setting inside it.
 FILE_VARIABLE = PREFIX + "CONFIG"
 #: Names the store.
@@ -237,25 +234,6 @@ def _provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
     return {provider: key for provider, key in keys.items() if key}
 
 
-def assignments(texts: Iterable[str]) -> dict[str, Any]:
-    """Settings from texts such as `pool=100` or, for one entry of a table, `lexical.b=0.3`."""
-    settings: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise errors.InvalidSetting(
-                f"{text!r} sets nothing", hint="Write NAME=VALUE, such as pool=100."
-            )
-        table, dot, key = name.strip().partition(".")
-        if dot:
-            entries = settings.get(table)
-            settings[table] = {**entries} if isinstance(entries, dict) else {}
-            settings[table][key] = _value(value.strip())
-        else:
-            settings[table] = _value(value.strip())
-    return settings
-
-
 def with_setting(file: Path, name: str, text: str) -> str:
     """The text of a configuration file with one setting changed; the settings must be allowed."""
     import tomlkit  # noqa: PLC0415  only a change of the file needs it
@@ -265,7 +243,7 @@ def with_setting(file: Path, name: str, text: str) -> str:
     document = tomlkit.parse(before)
     table, dot, key = name.strip().partition(".")
     info = Settings.model_fields.get(table)
-    value = _value(text.strip())
+    value = value_in(text.strip())
     if info and "tuple" in str(info.annotation) and not isinstance(value, list):
         value = [part.strip() for part in text.split(",") if part.strip()]
     if dot:
@@ -277,12 +255,7 @@ def with_setting(file: Path, name: str, text: str) -> str:
     return changed
 
 
-def separated(text: str) -> list[str]:
-    """The parts between commas; a comma in brackets or quotes belongs to its part."""
-    return [part for piece in _COMMA.split(text) if (part := piece.strip())]
-
-
-def _value(text: str) -> Any:  # noqa: ANN401  as TOML has it
+def value_in(text: str) -> Any:  # noqa: ANN401  as TOML has it
     """A value as TOML would read it; anything else is a text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -10,7 +10,7 @@ import pytest
 from bearinmind import config, errors
 from bearinmind_bench.evaluation import load
 from bearinmind_bench.inference import Verdict
-from bearinmind_bench.sweep import SHIPPED, Arm, arms_of, read_arms, sweep
+from bearinmind_bench.sweep import SHIPPED, Arm, arms_of, assignments, read_arms, sweep
 from support.bench_sets import rows_of, small_set, write_set
 
 
@@ -102,7 +102,7 @@ def test_a_file_of_another_shape_is_refused(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_an_assignment_is_read_as_toml_would(texts: list[str], expected: dict[str, Any]) -> None:
-    assert config.assignments(texts) == expected
+    assert assignments(texts) == expected
 
 
 def test_checked_values_come_from_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,18 +87,18 @@ def run(
     ] = None,
 ) -> None:
     """Measure recall on a set with the product as shipped."""
-    from bearinmind import config
     from bearinmind.surfaces.cli import terminal
     from bearinmind_bench import render, runner
     from bearinmind_bench.corpus import links_of
     from bearinmind_bench.evaluation import load
+    from bearinmind_bench.sweep import assignments
 
     session = Session.of(ctx, as_json=False)
     plan = runner.Plan(
         data=load(data),
         split=split,
         store=store,
-        settings=config.assignments(settings or []),
+        settings=assignments(settings or []),
         retriever=retriever,
         withhold=links_of(withhold or []),
     )
@@ -173,7 +173,6 @@ def sweep(
     as_json: options.Json = False,
 ) -> None:
     """Try many settings, on development queries."""
-    from bearinmind import config
     from bearinmind.surfaces.cli import terminal
     from bearinmind_bench import render
     from bearinmind_bench import sweep as sweeps
@@ -183,7 +182,7 @@ def sweep(
     tried = [*sweeps.arms_of(vary or [], grid=grid), *(sweeps.read_arms(arms) if arms else ())]
     if not tried:
         raise InvalidInput("nothing is varied", hint="Give --vary pool=20,100 or --arms FILE.")
-    base = config.assignments(changed or [])
+    base = sweeps.assignments(changed or [])
     swept: dict[str, list[ArmResult]] = {}
     for folder in data:
         loaded = load(folder)

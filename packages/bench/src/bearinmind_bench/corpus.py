@@ -94,7 +94,7 @@ def empty_store(text: str) -> Iterator[Store]:
                 yield store
         return
     factory.require_driver()
-    from bearinmind.store.postgres.connection_pool import scratch_database  # noqa: PLC0415  an extra
+    from bearinmind_bench.scratch import scratch_database  # noqa: PLC0415  needs an extra
 
     with (
         scratch_database(factory.url_of(_server(text))) as url,

@@ -7,14 +7,21 @@ on it.
 from __future__ import annotations
 
 import itertools
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bearinmind import config
-from bearinmind.errors import FileMissing, InvalidData, InvalidInput, TooFewQueries
+from bearinmind.config import value_in
+from bearinmind.errors import (
+    FileMissing,
+    InvalidData,
+    InvalidInput,
+    InvalidSetting,
+    TooFewQueries,
+)
 from bearinmind_bench import inference, metrics
 from bearinmind_bench.compare import Compared, compare, corrected
 from bearinmind_bench.evaluation import ALL, EvaluationSet
@@ -24,6 +31,8 @@ from bearinmind_bench.runner import Plan, run_arms
 
 DEV, TEST = "dev", "test"
 SHIPPED = "as shipped"
+# A comma outside brackets and quotes.
+_COMMA = re.compile(r""",(?=(?:[^"'\[\]{}]|"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\})*$)""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +60,7 @@ def arms_of(varied: Sequence[str], *, grid: bool = False) -> list[Arm]:
         if grid
         else ((choice,) for setting in choices for choice in setting)
     )
-    return [Arm(name=", ".join(texts), settings=config.assignments(texts)) for texts in combined]
+    return [Arm(name=", ".join(texts), settings=assignments(texts)) for texts in combined]
 
 
 def read_arms(path: Path) -> list[Arm]:
@@ -133,5 +142,29 @@ def _choices(text: str) -> Iterable[str]:
     """`b=0.3,0.4` becomes `b=0.3` and `b=0.4`."""
     name, equals, values = text.partition("=")
     if not equals:
-        config.assignments([text])  # says what is wrong
-    return [f"{name}={value}" for value in config.separated(values)]
+        assignments([text])  # says what is wrong
+    return [f"{name}={value}" for value in separated(values)]
+
+
+def assignments(texts: Iterable[str]) -> dict[str, Any]:
+    """Settings from texts such as `pool=100` or, for one entry of a table, `lexical.b=0.3`."""
+    settings: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InvalidSetting(
+                f"{text!r} sets nothing", hint="Write NAME=VALUE, such as pool=100."
+            )
+        table, dot, key = name.strip().partition(".")
+        if dot:
+            entries = settings.get(table)
+            settings[table] = {**entries} if isinstance(entries, dict) else {}
+            settings[table][key] = value_in(value.strip())
+        else:
+            settings[table] = value_in(value.strip())
+    return settings
+
+
+def separated(text: str) -> list[str]:
+    """The parts between commas; a comma in brackets or quotes belongs to its part."""
+    return [part for piece in _COMMA.split(text) if (part := piece.strip())]

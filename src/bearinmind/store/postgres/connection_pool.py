@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import select
 import sys
 import threading
@@ -18,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 import psycopg
-from psycopg import Connection, sql
+from psycopg import Connection
 from psycopg import errors as pg_errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ConnStatus
@@ -26,7 +25,6 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from bearinmind import errors
-from bearinmind.store import database
 from bearinmind.store.postgres.queries import (
     SQL,
     PlainListDumper,
@@ -35,7 +33,6 @@ from bearinmind.store.postgres.queries import (
     RealsDumper,
     StoreConnection,
 )
-from bearinmind.text.sql_statements import statements_of
 
 _CHECK_SERVER = "Check that the server runs and that the URL in `store` is right; try again."
 _CHECK_WRITE = "Look whether it was; trying again stores nothing twice."
@@ -294,30 +291,3 @@ def _has_input(file: int) -> bool:
     poll = select.poll()
     poll.register(file, select.POLLIN)
     return bool(poll.poll(0))
-
-
-_SCRATCH_SQL = statements_of(database.read_sql("postgres", "scratch.sql"))
-_SCRATCH_PREFIX = "bearinmind_scratch_"  # marks what a killed process left behind
-
-
-@contextmanager
-def scratch_database(url: str) -> Iterator[str]:
-    """The URL of a new, empty database on the server of another one; dropped in the end."""
-    name = f"{_SCRATCH_PREFIX}{secrets.token_hex(8)}"
-    try:
-        _run_scratch(url, "create_scratch", name)
-    except (pg_errors.InsufficientPrivilege, psycopg.OperationalError) as exc:
-        raise errors.StoreUnavailable(
-            f"no database can be made beside {place_of(url)}: {first_line(exc)}",
-            hint="Check the URL, and that its role may make databases (ALTER ROLE ... CREATEDB).",
-        ) from exc
-    try:
-        yield make_conninfo(url, dbname=name)
-    finally:
-        with translated(place_of(url)):
-            _run_scratch(url, "drop_scratch", name)
-
-
-def _run_scratch(url: str, statement: str, name: str) -> None:
-    with psycopg.connect(complete_url(url), autocommit=True) as connection:
-        connection.execute(sql.SQL(_SCRATCH_SQL[statement]).format(database=sql.Identifier(name)))

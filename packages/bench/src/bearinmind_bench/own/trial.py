@@ -14,7 +14,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from bearinmind.config import Settings, assignments, separated
+from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput, InvalidSetting, TooFewQueries
 from bearinmind_bench.compare import compare
 from bearinmind_bench.evaluation import ALL, EvaluationSet
@@ -25,6 +25,7 @@ from bearinmind_bench.own.judgements import Key
 from bearinmind_bench.product import FIXED, settings_for
 from bearinmind_bench.results import Result
 from bearinmind_bench.runner import Plan, run_arms
+from bearinmind_bench.sweep import assignments, separated
 
 DEEP = 10  # memories of each arm that are judged
 PRESENT = "the present settings"
