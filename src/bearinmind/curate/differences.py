@@ -46,11 +46,6 @@ class Token(NamedTuple):
     kind: Kind
     begins: bool  #: whether a sentence begins with it
 
-    @property
-    def may_be_plain(self) -> bool:
-        """Whether its capital may be there only because a sentence begins."""
-        return self.canonical != self.plain
-
 
 Tokens = tuple[Token, ...]
 
@@ -167,7 +162,7 @@ def _unnamed(tokens: Tokens, beside: Tokens) -> Tokens:
     small = {token.canonical for token in beside if token.written.islower()}
     return tuple(
         token._replace(canonical=token.plain)
-        if token.may_be_plain and token.plain in small
+        if token.canonical != token.plain and token.plain in small
         else token
         for token in tokens
     )

@@ -398,7 +398,9 @@ def _problem(reply: Answered, server: Server) -> tuple[type[MindError], str, str
     code = document.get("code")
     if isinstance(code, str):
         texts = [_text(document.get(name), server) for name in ("detail", "title", "hint")]
-        return codec.error_of(code) or _family(reply.status), texts[0] or texts[1], texts[2]
+        family = errors.ServerFailure if reply.status >= _FROM_HERE else MindError
+        kind = codec.error_of(code) or _FAMILIES.get(reply.status, family)
+        return kind, texts[0] or texts[1], texts[2]
     where = f"the server at {server.where} answered {_named(reply.status)}"
     if HTTPStatus.MULTIPLE_CHOICES <= reply.status < HTTPStatus.BAD_REQUEST:
         place = server.shown(reply.headers.get("location", ""))
@@ -406,11 +408,6 @@ def _problem(reply: Answered, server: Server) -> tuple[type[MindError], str, str
     excerpt = server.shown(reply.content.decode(errors="replace")) or "nothing"
     unknown = errors.ServerFailure if reply.status >= _FROM_HERE else errors.InvalidAnswer
     return _BY_OTHERS.get(reply.status, unknown), f"{where}: {excerpt}", ""
-
-
-def _family(status: int) -> type[MindError]:
-    unknown = errors.ServerFailure if status >= _FROM_HERE else MindError
-    return _FAMILIES.get(status, unknown)
 
 
 def _document(content: bytes) -> Mapping[str, object]:
