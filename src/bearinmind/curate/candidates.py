@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bearinmind.curate.differences import Tokens, read
 from bearinmind.outdates.verdicts import is_less_trusted
 from bearinmind.proposals import Proposal, ProposalKind
-from bearinmind.protocols import Page, Store
+from bearinmind.protocols import Store, every_memory
 from bearinmind.text import ids
 from bearinmind.types import (
     Filter,
@@ -50,18 +50,9 @@ class Candidate(NamedTuple):
 def gather(store: Store, scope: Scope, now: datetime) -> Iterator[Candidate]:
     """Every live memory of a user that is not sensitive, oldest first."""
     shares = store.shares(scope)
-    for memory in browse(store, Filter(scope=scope, now=now)):
+    for memory in every_memory(store, Filter(scope=scope, now=now), PAGE):
         if not memory.sensitive:
             yield Candidate(memory, readers(memory, shares))
-
-
-def browse(store: Store, filter: Filter) -> Iterator[Memory]:
-    """Every memory that a filter admits, oldest first, a page at a time."""
-    page = Page(limit=PAGE, newest_first=False)
-    while memories := store.browse(filter, page):
-        yield from memories
-        last = memories[-1]
-        page = Page(limit=PAGE, after=(last.created_at, last.id), newest_first=False)
 
 
 def live(

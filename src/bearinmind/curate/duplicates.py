@@ -66,7 +66,7 @@ class Similarity:
         if self._space is None:
             return
         seen: set[frozenset[MemoryId]] = set()
-        for page in _pages(ids):
+        for page in pages(ids):
             vectors = self._store.vectors_of(self._filter.scope, self._space, page)
             for id_, vector in vectors.items():
                 matches = self._store.nearest(self._filter, self._space, vector, NEAREST + 1)
@@ -83,13 +83,14 @@ class Similarity:
         if self._space is None:
             return []
         missing: list[MemoryId] = []
-        for page in _pages(ids):
+        for page in pages(ids):
             vectors = self._store.vectors_of(self._filter.scope, self._space, page)
             missing += [id_ for id_ in page if id_ not in vectors]
         return missing
 
 
-def _pages(ids: Sequence[MemoryId]) -> Iterator[Sequence[MemoryId]]:
+def pages(ids: Sequence[MemoryId]) -> Iterator[Sequence[MemoryId]]:
+    """The ids, as many at once as a store is asked about."""
     return (ids[start : start + PAGE] for start in range(0, len(ids), PAGE))
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from bearinmind.curate.candidates import HYGIENE, STALENESS, Finding, browse
+from bearinmind.curate.candidates import HYGIENE, STALENESS, Finding
 from bearinmind.curate.differences import read
 from bearinmind.curate.duplicates import Similarity
 from bearinmind.proposals import ProposalKind
-from bearinmind.protocols import Store
+from bearinmind.protocols import Store, every_memory
 from bearinmind.text.analysis import fingerprint, fold
 from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, State
 
@@ -80,7 +80,7 @@ class Bounds:
 
 def report(store: Store, scope: Scope, now: datetime, bounds: Bounds) -> Report:
     """Everything that is untidy among the memories of a user."""
-    memories = [*browse(store, Filter(scope=scope, now=now))]
+    memories = [*every_memory(store, Filter(scope=scope, now=now))]
     links = [link for link in store.all_links(scope) if link.removed_at is None]
     readable = [memory for memory in memories if not memory.sensitive]
     ids = [memory.id for memory in readable]
@@ -142,7 +142,7 @@ def _link_issues(
     store: Store, scope: Scope, memories: Sequence[Memory], links: Sequence[Link], now: datetime
 ) -> Iterator[Issue]:
     every = Filter(scope=scope, now=now, states=frozenset(State) - {State.DELETED})
-    present = {memory.id for memory in browse(store, every)}
+    present = {memory.id for memory in every_memory(store, every)}
     dangling = tuple(link for link in links if {link.source, link.target} - present)
     yield Issue(
         name="dangling links",

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from bearinmind.curate import contradictions, duplicates, hygiene
 from bearinmind.curate.apply import has_link, is_still_said
-from bearinmind.curate.candidates import CONSOLIDATION, PAGE, Candidate, Finding, gather, proposal
+from bearinmind.curate.candidates import CONSOLIDATION, Candidate, Finding, gather, proposal
 from bearinmind.curate.contradictions import contradicts
 from bearinmind.curate.differences import compare_read, read
 from bearinmind.curate.duplicates import Similarity
@@ -244,8 +244,7 @@ def _pair(finding: Finding) -> frozenset[MemoryId]:
 
 def _judged(store: Store, scope: Scope, ids: Sequence[MemoryId]) -> list[Link]:
     """Of each pair of these memories the `outdates` link that prevails."""
-    pages = (ids[start : start + PAGE] for start in range(0, len(ids), PAGE))
-    links = (link for page in pages for link in store.links(scope, page))
+    links = (link for page in duplicates.pages(ids) for link in store.links(scope, page))
     return prevailing_of_pairs(link for link in links if link.kind is LinkKind.OUTDATES)
 
 

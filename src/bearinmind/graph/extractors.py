@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bearinmind.concepts import ConceptName, Extraction, Kind, Mention, Role, Statement
 from bearinmind.errors import ExtractorFailure, InvalidSetting
 from bearinmind.models import forks
-from bearinmind.protocols import Extractor, Page, Store
+from bearinmind.protocols import Extractor, Store, every_memory
 from bearinmind.types import Filter, Memory, Scope, State
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 EXTRACTORS = ("rules", "spacy", "llm", "none")
 LONGEST_KEY = 64  # characters, as the protocol has it
 _VAGUE = frozenset({Kind.NAME, Kind.TOPIC})
-_PAGE = 1_000  # memories that are read at once
 _PRESENT = frozenset({State.LIVE, State.SUPERSEDED, State.EXPIRED})
 
 
@@ -202,10 +201,6 @@ def chat_model(extractor: Extractor) -> LlmExtractor | None:
 
 def _versions(store: Store, scope: Scope, now: datetime) -> Iterator[Memory]:
     """Every version that an extractor may read."""
-    after = None
-    everything = Filter(scope=scope, now=now, states=_PRESENT)
-    while page := store.browse(everything, Page(limit=_PAGE, after=after, newest_first=False)):
-        after = (page[-1].created_at, page[-1].id)
-        for memory in page:
-            versions = store.versions(scope, memory.id) if memory.version > 1 else [memory]
-            yield from (x for x in versions if not x.sensitive and x.deleted_at is None)
+    for memory in every_memory(store, Filter(scope=scope, now=now, states=_PRESENT)):
+        versions = store.versions(scope, memory.id) if memory.version > 1 else [memory]
+        yield from (x for x in versions if not x.sensitive and x.deleted_at is None)

@@ -22,6 +22,7 @@ from bearinmind.protocols.memories import Settled as Settled
 from bearinmind.protocols.memories import Statistics as Statistics
 from bearinmind.protocols.memories import SubjectState as SubjectState
 from bearinmind.protocols.memories import Syncing as Syncing
+from bearinmind.protocols.memories import every_memory as every_memory
 from bearinmind.protocols.search import Current as Current
 from bearinmind.protocols.search import DenseAnswer as DenseAnswer
 from bearinmind.protocols.search import Embedder as Embedder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -32,6 +32,14 @@ class Page:
     after: tuple[datetime, MemoryId] | None = None
     newest_first: bool = True
     by_importance: bool = False  #: the most important first; such a list has one page
+
+
+def every_memory(store: Memories, filter: Filter, at_once: int = 500) -> Iterator[Memory]:
+    """Every memory that a filter admits, oldest first, a page at a time."""
+    page = Page(limit=at_once, newest_first=False)
+    while memories := store.browse(filter, page):
+        yield from memories
+        page = replace(page, after=(memories[-1].created_at, memories[-1].id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

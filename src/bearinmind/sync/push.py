@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from bearinmind.changes import (
@@ -21,10 +21,10 @@ from bearinmind.changes import (
     share_subject,
 )
 from bearinmind.errors import InvalidAnswer, MindError, SupersedeCycle
-from bearinmind.protocols import Page, Received, Settled, Store
+from bearinmind.protocols import Received, Settled, Store, every_memory
 from bearinmind.sync.model import PAGE_BYTES, Operation, SyncReport, SyncServer, error_text, size_of
 from bearinmind.sync.pull import drop_link
-from bearinmind.types import Filter, Memory, Scope, State
+from bearinmind.types import Filter, Scope, State
 
 BATCH = 100  # changes at a time, at most
 _RESENT_AT_ONCE = 100
@@ -127,18 +127,11 @@ def resend(store: Store, scope: Scope, subjects: Iterable[Subject]) -> None:
 
 
 def _subjects(store: Store, scope: Scope, now: datetime) -> Iterator[Subject]:
-    for memory in _memories(store, scope, now):
+    every = Filter(scope=scope, now=now, states=frozenset(State))
+    for memory in every_memory(store, every, _RESENT_AT_ONCE):
         yield memory_subject(memory.id)
     links = (link_subject(x.source, x.kind, x.target) for x in store.all_links(scope))
     yield from dict.fromkeys(links)
     for share in store.shares(scope):
         yield share_subject(share.reader, share.memory, share.tag)
     yield from map(conflict_subject, store.conflicts(scope, _MOST_CONFLICTS, every=True))
-
-
-def _memories(store: Store, scope: Scope, now: datetime) -> Iterator[Memory]:
-    every = Filter(scope=scope, now=now, states=frozenset(State))
-    page = Page(limit=_RESENT_AT_ONCE, newest_first=False)
-    while memories := store.browse(every, page):
-        yield from memories
-        page = replace(page, after=(memories[-1].created_at, memories[-1].id))
