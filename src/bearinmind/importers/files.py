@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from bearinmind.errors import FileMissing, InvalidInput, InvalidRecord, InvalidText
+from bearinmind.text.sql_statements import statements_of
 
 _SQLITE = b"SQLite format 3\0"
 _ZIP = b"PK\x03\x04"
@@ -22,6 +23,7 @@ _HEAD = 65_536  # bytes by which a file is recognised
 _MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 files with it
 _LISTS = ("results", "memories")  # the keys under which programs put their records
 _CONVERSATIONS = "conversations.json"  # in the archive of a chat export
+_SQL = statements_of(files("bearinmind.importers").joinpath("foreign.sql").read_text("utf-8"))
 
 
 class Source:
@@ -101,7 +103,7 @@ class Source:
     def rows(self, statement: str) -> Sequence[sqlite3.Row]:
         """The rows of a named statement, in order. The file is only read."""
         with self._database() as database:
-            return database.execute(_statements()[statement]).fetchall()
+            return database.execute(_SQL[statement]).fetchall()
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
@@ -109,7 +111,8 @@ class Source:
             uri = f"{self.path.resolve().as_uri()}?mode=ro"
             with closing(sqlite3.connect(uri, uri=True)) as database:
                 database.row_factory = sqlite3.Row
-                database.text_factory = _readable
+                # One damaged text costs no other row.
+                database.text_factory = lambda text: text.decode("utf-8", errors="replace")
                 yield database
         except sqlite3.Error as exc:
             raise InvalidInput(
@@ -135,10 +138,6 @@ class Source:
             ) from exc
 
 
-def _readable(text: bytes) -> str:
-    return text.decode("utf-8", errors="replace")  # one damaged text costs no other row
-
-
 def _in_archive(path: Path, count: int) -> bytes:
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if Path(name).name == _CONVERSATIONS]
@@ -146,13 +145,6 @@ def _in_archive(path: Path, count: int) -> bytes:
             return b""
         with archive.open(names[0]) as member:
             return member.read(count)
-
-
-def _statements() -> Mapping[str, str]:
-    """The statements by their names."""
-    text = files("bearinmind.importers").joinpath("foreign.sql").read_text(encoding="utf-8")
-    parts = [part.split("\n", 1) for part in text.split("-- name: ")[1:]]
-    return {name.strip(): statement for name, statement in parts}
 
 
 def json_items(text: str) -> Iterator[tuple[int, object]]:

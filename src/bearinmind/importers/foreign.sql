@@ -1,40 +1,40 @@
 -- Statements over the files of other programs. Every column is read, because releases of those
 -- programs differ in them; what a column means is decided where it is read.
 
--- name: columns
+-- columns: of every table, virtual ones aside
 SELECT tables.name, info.name
 FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS info
 WHERE tables.type = 'table' AND upper(tables.sql) NOT LIKE 'CREATE VIRTUAL%'
 ORDER BY tables.name, info.cid
 
--- name: mem0_history
+-- mem0_history: what happened to each memory of mem0
 SELECT rowid AS row_number, * FROM history ORDER BY rowid
 
--- name: service_memories
+-- service_memories: of mcp-memory-service
 SELECT rowid AS row_number, * FROM memories ORDER BY rowid
 
--- name: service_graph
+-- service_graph: the links between them
 SELECT rowid AS row_number, * FROM memory_graph ORDER BY rowid
 
--- name: service_beliefs
+-- service_beliefs: what it concluded from them
 SELECT rowid AS row_number, * FROM beliefs ORDER BY rowid
 
--- name: claude_mem_sessions
+-- claude_mem_sessions: of claude-mem
 SELECT rowid AS row_number, * FROM sdk_sessions ORDER BY rowid
 
--- name: claude_mem_observations
+-- claude_mem_observations: what it noted in them
 SELECT rowid AS row_number, * FROM observations ORDER BY rowid
 
--- name: claude_mem_summaries
+-- claude_mem_summaries: of its sessions
 SELECT rowid AS row_number, * FROM session_summaries ORDER BY rowid
 
--- name: claude_mem_prompts
+-- claude_mem_prompts: what was asked in them
 SELECT rowid AS row_number, * FROM user_prompts ORDER BY rowid
 
--- name: mempalace_collection
+-- mempalace_collection: by which a file of MemPalace is known
 SELECT id FROM collections WHERE name = 'mempalace_drawers'
 
--- name: mempalace_drawers
+-- mempalace_drawers: its memories, in pieces
 -- Left out is what is made from drawers to search them, and references to pictures and sounds.
 SELECT
   e.id AS row_number,
@@ -48,12 +48,12 @@ WHERE c.name NOT IN ('mempalace_closets', 'mempalace_assets')
 GROUP BY e.id
 ORDER BY max(int_value) FILTER (WHERE key = 'chunk_index'), e.id -- the pieces of a long one
 
--- name: mempalace_triples
+-- mempalace_triples: its graph, with the names of both ends
 SELECT t.rowid AS row_number, t.*, s.name AS subject_name, o.name AS object_name
 FROM triples AS t
 LEFT JOIN entities AS s ON s.id = t.subject
 LEFT JOIN entities AS o ON o.id = t.object
 ORDER BY t.rowid
 
--- name: mempalace_entities
+-- mempalace_entities: what the graph is about
 SELECT rowid AS row_number, * FROM entities ORDER BY rowid
