@@ -207,14 +207,9 @@ def anchor(
     around: datetime | str, now: datetime, find: Callable[[str], Memory]
 ) -> Memory | datetime:
     """What a timeline goes around: a moment, or a memory."""
-    if isinstance(around, str) and not is_moment(around):
+    if isinstance(around, str) and not _DATE.match(around.strip()) and not span_before_now(around):
         return find(around)
     return check_past(around, "the moment", now) or now
-
-
-def is_moment(text: str) -> bool:
-    """Whether a text is meant as a time rather than as an id."""
-    return bool(_DATE.match(text.strip()) or span_before_now(text))
 
 
 def place(
@@ -302,10 +297,6 @@ def _texts(name: str, value: object) -> list[str]:
     return [_text(f"each of {name}", each) for each in value]
 
 
-def _text_or_texts(name: str, value: object) -> str | list[str]:
-    return value if isinstance(value, str) else _texts(name, value)
-
-
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise _wrong(name, value, "True or False")
@@ -375,7 +366,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("query", "idempotency_key", "user", "key"), _text),
     **dict.fromkeys(("tags", "keywords", "categories", "states", "supersedes"), _texts),
     **dict.fromkeys(("expanded", "focus", "ids"), _texts),
-    "other": _text_or_texts,
+    "other": lambda name, value: value if isinstance(value, str) else _texts(name, value),
     **dict.fromkeys(("sensitive", "wait", "all", "newest_first", "always_valid", "dry_run"), _flag),
     "with_earlier": _flag,
     **dict.fromkeys(("limit", "pool", "budget_bytes", "before", "expected_version"), _whole),
@@ -410,7 +401,9 @@ def checked(verb: Callable[..., Any]) -> Callable[..., Any]:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as exc:
-            raise _unfit(verb.__name__, signature, exc) from None
+            names = [name for name in signature.parameters if name != "self"]
+            hint = f"It takes {', '.join(names)}."
+            raise InvalidRequest(f"`{verb.__name__}`: {exc}", hint=hint) from None
         arguments = bound.arguments
         for name in more:
             fields = arguments.get(name, {})
@@ -443,11 +436,6 @@ def _refuse_unknown(verb: str, fields: Iterable[str], known: Sequence[str]) -> N
             near = get_close_matches(name, known, 1)
             hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(known)}."
             raise InvalidRequest(f"`{verb}` has no {name!r}", hint=hint)
-
-
-def _unfit(verb: str, signature: inspect.Signature, exc: TypeError) -> InvalidRequest:
-    names = [name for name in signature.parameters if name != "self"]
-    return InvalidRequest(f"`{verb}`: {exc}", hint=f"It takes {', '.join(names)}.")
 
 
 def checks_arguments(kind: type[Noun]) -> type[Noun]:
