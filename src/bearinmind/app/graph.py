@@ -270,14 +270,14 @@ class Graph:
         from bearinmind.remember import secrets  # noqa: PLC0415  seldom needed
 
         run = GraphImport(
-            self.store,
-            self.scope,
-            self.clock(),
+            store=self.store,
+            scope=self.scope,
+            now=self.clock(),
             find=partial(history.find, self.store, self.scope),
             secret_kinds=lambda text: secrets.kinds_of(secrets.find(text)),
             masked=secrets.masked,
-            same_as=same_as,
-            advance=advance,
+            same_as=same_as or {},
+            advance=advance or (lambda _: None),
         )
         return run(lines)
 

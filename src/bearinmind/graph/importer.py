@@ -71,31 +71,22 @@ class _Unusable(Exception):
     """One of many triples says nothing; the others may."""
 
 
+@dataclass(slots=True, kw_only=True)
 class GraphImport:
     """Adds numbered lines to the graph; a wrong line is left out and reported."""
 
-    def __init__(
-        self,
-        store: Store,
-        scope: Scope,
-        now: datetime,
-        *,
-        find: Callable[[str], Memory],
-        secret_kinds: Callable[[str], Sequence[str]],
-        masked: Callable[[str], str],
-        same_as: Mapping[str, str] | None = None,
-        advance: Callable[[int], None] | None = None,
-    ) -> None:
-        self._store = store
-        self._scope = scope
-        self._now = now
-        self._find = find
-        self._secret_kinds = secret_kinds
-        self._masked = masked
-        self._same_as = same_as or {}
-        self._advance = advance or (lambda _: None)
-        self._result = GraphImported()
-        self._waiting: list[tuple[ParsedLine, tuple[MemoryId, ...]]] = []
+    store: Store
+    scope: Scope
+    now: datetime
+    find: Callable[[str], Memory]
+    secret_kinds: Callable[[str], Sequence[str]]
+    masked: Callable[[str], str]
+    same_as: Mapping[str, str]
+    advance: Callable[[int], None]
+    _result: GraphImported = field(init=False, default_factory=GraphImported)
+    _waiting: list[tuple[ParsedLine, tuple[MemoryId, ...]]] = field(
+        init=False, default_factory=list
+    )
 
     def __call__(self, lines: Iterable[Line]) -> GraphImported:
         """Import numbered lines."""
@@ -104,7 +95,7 @@ class GraphImport:
                 self._waiting.append(self._read(line))
             except (errors.InvalidInput, errors.NotFound, errors.Conflict) as exc:
                 self._result.bad += 1
-                message = self._masked(exc.message)  # some messages quote what they refuse
+                message = self.masked(exc.message)  # some messages quote what they refuse
                 problem = BadLine(line=number, code=exc.code, message=message)
                 self._result.problems.append(problem)
             if len(self._waiting) >= BATCH:
@@ -125,16 +116,16 @@ class GraphImport:
         """Refuse a line with a secret: concepts are stored in clear."""
         types = [statement.type for statement in parsed.statements]
         for text in [*types, *(mention.label for mention in parsed.mentions)]:
-            kinds = self._secret_kinds(text)
+            kinds = self.secret_kinds(text)
             if kinds:
                 raise errors.SecretInClearField(f"a concept holds what looks like: {kinds[0]}")
 
     def _memory(self, text: str) -> Memory:
         """The memory with this id; a beginning such as 17 may mean anything elsewhere."""
-        id_ = ids.normalise(self._same_as.get(text, text))
+        id_ = ids.normalise(self.same_as.get(text, text))
         if len(id_) != ids.LENGTH:
             raise errors.InvalidRecord(f"{text!r} is not the whole id of a memory")
-        memory = self._find(id_)
+        memory = self.find(id_)
         if memory.sensitive:
             raise errors.InvalidRecord(
                 f"memory {memory.id} is sensitive", hint="Nothing of it is kept in the graph."
@@ -156,10 +147,10 @@ class GraphImport:
             for id_ in memories:
                 mentions.setdefault(id_, []).extend(parsed.mentions)
             self._result.unusable += parsed.unusable
-        self._result.mentions += self._store.add_mentions(self._scope, mentions, given=True)
-        self._result.relations += self._store.add_statements(self._scope, stated, self._now, ORIGIN)
+        self._result.mentions += self.store.add_mentions(self.scope, mentions, given=True)
+        self._result.relations += self.store.add_statements(self.scope, stated, self.now, ORIGIN)
         self._result.lines += len(batch)
-        self._advance(len(batch))
+        self.advance(len(batch))
 
 
 def parse_line(line: str | bytes) -> ParsedLine:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,39 +57,29 @@ class EmbeddingCache(CacheFile):
                     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class CachedEmbedder:
-    """An embedder that computes only what is not in a cache."""
+    """An embedder that computes only what is not in a cache; closing it closes both."""
 
-    def __init__(
-        self,
-        embedder: Embedder,
-        cache: EmbeddingCache,
-        *,
-        queries: bool = True,
-        progress: Callable[[int, int], None] = lambda _done, _all: None,
-    ) -> None:
-        """Take over both: closing this closes them.
-
-        `queries` says whether the vectors of queries are kept too; `progress` gets the number of
-        memories that are embedded, and of all.
-        """
-        self._embedder = embedder
-        self._cache = cache
-        self._queries = queries
-        self._progress = progress
+    embedder: Embedder
+    cache: EmbeddingCache
+    _: KW_ONLY
+    queries: bool = True  #: whether the vectors of queries are kept too
+    #: Gets the number of memories that are embedded, and of all.
+    progress: Callable[[int, int], None] = lambda _done, _all: None
 
     def __repr__(self) -> str:
-        return f"CachedEmbedder({self._embedder!r})"
+        return f"CachedEmbedder({self.embedder!r})"
 
     @property
     def space(self) -> Space:
         """The space of its vectors."""
-        return self._embedder.space
+        return self.embedder.space
 
     @property
     def leaves_machine(self) -> bool:
         """Whether texts are sent to another machine."""
-        return self._embedder.leaves_machine
+        return self.embedder.leaves_machine
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
         """A row for each text; the vectors that were made before a failure are kept."""
@@ -101,36 +92,36 @@ class CachedEmbedder:
         known = self._find([*text_of])
         # Texts of one length together: less padding for a model, fuller requests for a server.
         missing = sorted(text_of.keys() - known.keys(), key=lambda key: (len(text_of[key]), key))
-        self._progress(len(known), len(text_of))
+        self.progress(len(known), len(text_of))
         for begin in range(0, len(missing), _AT_ONCE):
             some = missing[begin : begin + _AT_ONCE]
             try:
                 known |= self._embed(some, text_of)
             except EmbedderFailure as exc:
                 raise self._among_all(exc, some, keys, text_of) from exc
-            self._progress(len(known), len(text_of))
+            self.progress(len(known), len(text_of))
         return np.stack([known[key] for key in keys])
 
     def embed_query(self, text: str) -> Vector:
         """A query's vector."""
-        if not self._queries:
-            return self._embedder.embed_query(text)
+        if not self.queries:
+            return self.embedder.embed_query(text)
         key = _key(self.space, "query", text)
         vector = self._find([key]).get(key)
         if vector is None:
-            vector = self._embedder.embed_query(text)
-            self._cache.keep({key: vector.tobytes()})
+            vector = self.embedder.embed_query(text)
+            self.cache.keep({key: vector.tobytes()})
         return vector
 
     def close(self) -> None:
         """Release the embedder and the file."""
-        self._embedder.close()
-        self._cache.close()
+        self.embedder.close()
+        self.cache.close()
 
     def _embed(self, keys: Sequence[bytes], text_of: Mapping[bytes, str]) -> dict[bytes, Vector]:
-        vectors = self._embedder.embed_memories([text_of[key] for key in keys])
+        vectors = self.embedder.embed_memories([text_of[key] for key in keys])
         fresh = dict(zip(keys, vectors, strict=True))
-        self._cache.keep({key: vector.tobytes() for key, vector in fresh.items()})
+        self.cache.keep({key: vector.tobytes() for key, vector in fresh.items()})
         return fresh
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
@@ -139,7 +130,7 @@ class CachedEmbedder:
 
         vectors: dict[bytes, Vector] = {}
         size = self.space.dimensions * np.dtype(np.float32).itemsize
-        for key, blob in self._cache.find(keys).items():
+        for key, blob in self.cache.find(keys).items():
             vector = np.frombuffer(blob, np.float32) if len(blob) == size else None
             if vector is not None and abs(float(vector @ vector) - 1.0) < 0.01:  # noqa: PLR2004
                 vectors[key] = vector

@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -183,6 +184,7 @@ def _is_private(place: Path) -> bool:
     return stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid() and private
 
 
+@dataclass(frozen=True, slots=True)
 class EncoderService:
     """Answers the requests of the socket.
 
@@ -190,15 +192,9 @@ class EncoderService:
     itself rather than wait for it. `pair_reader` gives what reads pairs of texts, if anything does.
     """
 
-    def __init__(
-        self,
-        embedder_of: Callable[[str], Embedder | None],
-        wake: Callable[[], None],
-        pair_reader: Callable[[], ReadPairs | None] = lambda: None,
-    ) -> None:
-        self._embedder_of = embedder_of
-        self._wake = wake
-        self._pair_reader = pair_reader
+    embedder_of: Callable[[str], Embedder | None]
+    wake: Callable[[], None]
+    pair_reader: Callable[[], ReadPairs | None] = lambda: None
 
     def __call__(self, line: bytes) -> dict[str, Any]:
         """The answer to a line."""
@@ -210,14 +206,14 @@ class EncoderService:
         if version != VERSION:
             return {"error": f"this speaks version {VERSION}"}
         if request.get("wake"):
-            self._wake()
+            self.wake()
             return {}
         if "pairs" in request:
             return self._read(request.get("reads"), request["pairs"])
         return self._embedded(str(request.get("space")), request.get("text"))
 
     def _embedded(self, space: str, text: object) -> dict[str, Any]:
-        embedder = self._embedder_of(space)
+        embedder = self.embedder_of(space)
         if embedder is None or not isinstance(text, str):
             return {"error": "not the space that is lent here, or not loaded yet"}
         try:
@@ -227,7 +223,7 @@ class EncoderService:
         return {"vector": base64.b64encode(vector.astype("<f4").tobytes()).decode()}
 
     def _read(self, reads: object, pairs: object) -> dict[str, Any]:
-        read_pairs = self._pair_reader()
+        read_pairs = self.pair_reader()
         if read_pairs is None or not isinstance(pairs, list):
             return {"error": "no pairs are read here"}
         try:

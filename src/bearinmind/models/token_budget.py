@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from importlib.resources import files
@@ -46,32 +46,21 @@ class Taken(NamedTuple):
     tokens: int
 
 
+@dataclass(frozen=True, slots=True)
 class DailyTokens:
-    """The tokens of one model at one address. Threads and processes may share the file.
+    """The tokens of one model at one address. Threads and processes may share the file."""
 
-    `setting` names the limit in messages, and `failure` is what is raised when it is reached.
-    """
-
-    def __init__(
-        self,
-        file: Path,
-        account: str,
-        limit: int,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        *,
-        setting: str = "llm_daily_tokens",
-        failure: type[WorkFailure] = ExtractorFailure,
-    ) -> None:
-        self.limit = limit
-        self._setting = setting
-        self._failure = failure
-        self._file = file
-        self._account = account
-        self._now = now
+    file: Path
+    account: str
+    limit: int
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _: KW_ONLY
+    setting: str = "llm_daily_tokens"  #: that names the limit
+    failure: type[WorkFailure] = ExtractorFailure  #: what is raised when it is reached
 
     def spent(self) -> int:
         """The tokens that were used or taken today."""
-        if not self._file.exists():
+        if not self.file.exists():
             return 0
         with self._writing() as connection:
             return self._spent(connection, self._today())
@@ -84,7 +73,7 @@ class DailyTokens:
             if spent + tokens > self.limit:
                 raise self._used_up(spent, tokens)
             self._add(connection, today, tokens)
-            oldest = str((self._now().astimezone(UTC) - timedelta(days=_KEPT_DAYS)).date())
+            oldest = str((self.now().astimezone(UTC) - timedelta(days=_KEPT_DAYS)).date())
             connection.execute(_SQL["forget"], {"day": oldest})
         return Taken(today, tokens)
 
@@ -94,45 +83,45 @@ class DailyTokens:
             self._add(connection, taken.day, used - taken.tokens)
 
     def _today(self) -> str:
-        return str(self._now().astimezone(UTC).date())
+        return str(self.now().astimezone(UTC).date())
 
     def _spent(self, connection: sqlite3.Connection, day: str) -> int:
-        parameters = {"day": day, "account": self._account}
+        parameters = {"day": day, "account": self.account}
         row = connection.execute(_SQL["spent"], parameters).fetchone()
         return int(row[0]) if row else 0
 
     def _add(self, connection: sqlite3.Connection, day: str, tokens: int) -> None:
-        connection.execute(_SQL["add"], {"day": day, "account": self._account, "tokens": tokens})
+        connection.execute(_SQL["add"], {"day": day, "account": self.account, "tokens": tokens})
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction; other threads and processes wait for its end."""
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.file, os.O_CREAT | os.O_RDWR, 0o600))
             with (
-                closing(sqlite3.connect(self._file, timeout=_BUSY_SECONDS)) as connection,
+                closing(sqlite3.connect(self.file, timeout=_BUSY_SECONDS)) as connection,
                 connection,
             ):
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute(_SQL["create"])
                 yield connection
         except (OSError, sqlite3.Error) as exc:
-            raise self._failure(
-                f"the tokens of {self._account} cannot be counted in {str(self._file)!r}: {exc}",
+            raise self.failure(
+                f"the tokens of {self.account} cannot be counted in {str(self.file)!r}: {exc}",
                 hint="Nothing is asked uncounted. Make the file writable; if it is damaged, delete "
                 "it: today's count then begins anew.",
             ) from exc
 
     def _used_up(self, spent: int, wanted: int) -> WorkFailure:
-        now = self._now().astimezone(UTC)
+        now = self.now().astimezone(UTC)
         tomorrow = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
         never = wanted > self.limit
-        hint = f"It goes on tomorrow (UTC); raise `{self._setting}` to go on now."
-        return self._failure(
-            f"{self._account} may use {self.limit:,} tokens a day ({self._setting}): "
+        hint = f"It goes on tomorrow (UTC); raise `{self.setting}` to go on now."
+        return self.failure(
+            f"{self.account} may use {self.limit:,} tokens a day ({self.setting}): "
             f"{spent:,} are spent, and the next request may take {wanted:,}",
-            hint=f"Raise `{self._setting}` to {wanted:,} at least." if never else hint,
+            hint=f"Raise `{self.setting}` to {wanted:,} at least." if never else hint,
             retry_after=(tomorrow - now).total_seconds(),
             untried=True,
         )
