@@ -30,6 +30,7 @@ from bearinmind.recall.explain import why_not
 from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
 from bearinmind.recall.owned_ids import as_seen_by, bare, with_bare_id
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
+from bearinmind.recall.query_log import QueryLog
 from bearinmind.remember.admit import check_origin, check_time, check_user
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.resolve import Resolved
@@ -103,7 +104,8 @@ class Mind(VerbGroups):
     ) -> Self:
         """Open the memories that these settings describe."""
         store = wiring.store_of(settings, create=create)
-        capture = wiring.query_log_of(settings)
+        wanted, beside = settings.capture_queries, settings.beside
+        capture = QueryLog.beside(beside, settings.user) if wanted else None
         mind = cls(store, settings, capture=capture, background=background, borrow=borrow)
         if background:
             mind._threads = wiring.start_threads(mind)

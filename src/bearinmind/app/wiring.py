@@ -17,7 +17,7 @@ from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
 from bearinmind.errors import InvalidQuery, InvalidSetting, WorkFailure
 from bearinmind.graph.extractors import ConfiguredExtractor
-from bearinmind.learn.chat_reader import ConfiguredReader
+from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader, open_reader
 from bearinmind.models import encoder_socket, factory, forks
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.models.token_budget import ModelOptions
@@ -259,11 +259,11 @@ def extractor_of(settings: Settings) -> ConfiguredExtractor:
 def reader_of(settings: Settings) -> ConfiguredReader:
     """The chat model that reads turns, if settings name one; it is made when it is first used."""
 
-    def options() -> ModelOptions | None:
+    def make() -> TurnReader | None:
         if settings.learn != "model":
             return None
         own = settings.learn_url is not None  # a key is sent to its own server only
-        return ModelOptions(
+        options = ModelOptions(
             url=settings.learn_url if own else settings.llm_url,
             key=settings.learn_key if own else settings.llm_key,
             model=settings.learn_model or settings.llm_model,
@@ -271,8 +271,9 @@ def reader_of(settings: Settings) -> ConfiguredReader:
             cache=cache_folder(),
             daily_tokens=settings.learn_daily_tokens,
         )
+        return open_reader(options)
 
-    return ConfiguredReader(options)
+    return ConfiguredReader(make)
 
 
 def handlers_of(
@@ -397,13 +398,6 @@ def recall_of(
         following=(graph,) if settings.leg_weights.get(graph.name, 1.0) else (),
         pair_reader=active.pair_reader if settings.embedder != "none" else lambda: None,
     )
-
-
-def query_log_of(settings: Settings) -> QueryLog | None:
-    """The record of queries, if the settings want one."""
-    if not settings.capture_queries:
-        return None
-    return QueryLog.beside(settings.beside, settings.user)
 
 
 def start_threads(mind: Mind) -> Sequence[BackgroundThread]:

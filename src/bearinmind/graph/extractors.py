@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -126,29 +126,7 @@ def choose_extractor(name: str, llm: ModelOptions | None = None) -> Extractor | 
     )
 
 
-class ConfiguredExtractor:
-    """An extractor that `choose` makes when it is first used; None when no graph is built."""
-
-    def __init__(self, choose: Callable[[], Extractor | None]) -> None:
-        self._choose = choose
-        self._lock = forks.Lock()
-        self._chosen: Extractor | None = None
-        self._has_chosen = False
-
-    def configured(self) -> Extractor | None:
-        """The extractor of the settings; None when there is to be none."""
-        with self._lock:
-            if not self._has_chosen:
-                self._chosen = self._choose()
-                self._has_chosen = True
-            return self._chosen
-
-    def close(self) -> None:
-        """Release the model or the connections."""
-        with self._lock:
-            chosen, self._chosen, self._has_chosen = self._chosen, None, False
-        if chosen is not None:
-            chosen.close()
+ConfiguredExtractor = forks.MadeOnce[Extractor]  # no graph is built where it makes none
 
 
 class Budget(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -29,6 +28,7 @@ from bearinmind.learn.model import (
 )
 from bearinmind.models.cache_file import CacheFile, Layout
 from bearinmind.models.chat import DIALECTS, NotAChat, Question, json_objects
+from bearinmind.models.forks import MadeOnce
 from bearinmind.models.outbound_http import CallFailed, Patience
 from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat, ModelOptions
 from bearinmind.text.analysis import FUNCTION_WORDS, ask
@@ -179,31 +179,11 @@ class TurnReader:
         return checked_lessons(answer.text, turn)
 
 
-class ConfiguredReader:
-    """The reader of the settings, made when it is first used; `options` is None without a model."""
-
-    def __init__(self, options: Callable[[], ModelOptions | None]) -> None:
-        self._options = options
-        self._lock = threading.Lock()
-        self._reader: TurnReader | None = None
-
-    def configured(self) -> TurnReader | None:
-        """The model that reads turns; None when rules alone do."""
-        with self._lock:
-            options = self._options()
-            if self._reader is None and options is not None:
-                self._reader = _open(options)
-            return self._reader
-
-    def close(self) -> None:
-        """Release the connections."""
-        with self._lock:
-            reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.close()
+ConfiguredReader = MadeOnce[TurnReader]  # rules alone read turns where it makes none
 
 
-def _open(options: ModelOptions) -> TurnReader:
+def open_reader(options: ModelOptions) -> TurnReader:
+    """The model that reads turns; raises `InvalidSetting` when a setting is missing."""
     for setting, value in (("learn_url", options.url), ("learn_model", options.model)):
         if not value:
             raise InvalidSetting(

@@ -36,11 +36,9 @@ class Embedders:
     def __init__(
         self, choose: Callable[[], Embedder | None], remake: Callable[[Space], Embedder]
     ) -> None:
-        self._choose = choose
+        self._chosen = forks.MadeOnce(choose)
         self._remake = remake
         self._lock = forks.Lock()
-        self._chosen: Embedder | None = None
-        self._has_chosen = False
         self._made: dict[str, Embedder] = {}
 
     @classmethod
@@ -58,11 +56,7 @@ class Embedders:
 
     def configured(self) -> Embedder | None:
         """The embedder of the settings; None when semantic recall is off."""
-        with self._lock:
-            if not self._has_chosen:
-                self._chosen = self._choose()
-                self._has_chosen = True
-            return self._chosen
+        return self._chosen.configured()
 
     def of(self, space: Space) -> Embedder:
         """The embedder of a space; raises `EmbedderFailure` when it cannot be made."""
@@ -77,11 +71,11 @@ class Embedders:
     def close(self) -> None:
         """Release every model and connection."""
         with self._lock:
-            made = [*self._made.values(), *filter(None, [self._chosen])]
+            made = [*self._made.values()]
             self._made.clear()
-            self._chosen, self._has_chosen = None, False
         for embedder in made:
             embedder.close()
+        self._chosen.close()
 
     def _remade(self, space: Space) -> Embedder:
         """Make the embedder of a stored space; a folder, for example, only the settings name."""

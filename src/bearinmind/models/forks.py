@@ -15,11 +15,17 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 Result = TypeVar("Result")
+Part = TypeVar("Part", bound="_Closed")
 
 _LONGEST_WAIT = 60.0  # seconds for the batches in hand, when the process ends or forks
+
+
+class _Closed(Protocol):
+    def close(self) -> None:
+        """Release what it holds."""
 
 
 class _Renewed(Protocol):
@@ -55,6 +61,31 @@ class Lock:
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
+
+
+class MadeOnce(Generic[Part]):
+    """A part of a process that `make` makes when it is first used; it may make None."""
+
+    def __init__(self, make: Callable[[], Part | None]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._part: Part | None = None
+        self._is_made = False
+
+    def configured(self) -> Part | None:
+        """The part; None when there is to be none."""
+        with self._lock:
+            if not self._is_made:
+                self._part = self._make()
+                self._is_made = True
+            return self._part
+
+    def close(self) -> None:
+        """Release the part; the next use makes another."""
+        with self._lock:
+            part, self._part, self._is_made = self._part, None, False
+        if part is not None:
+            part.close()
 
 
 class Threads(Executor):
