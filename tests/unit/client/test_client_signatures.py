@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import logging
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from bearinmind import AsyncClient, Client, Mind, connect, errors
+from bearinmind.surfaces.verbs.answers import MadeOfResult
 from bearinmind.surfaces.verbs.table import EVERY_VERB
 from bearinmind.surfaces.verbs.verb import Verb
 from support.clients import ID, KEY, MEMORIES, WHOLE
@@ -112,7 +114,17 @@ def test_a_row_without_a_function_describes_the_method_of_mind(verb: Verb, mind:
     signature = inspect.signature(method)
 
     assert signature.bind(**dict.fromkeys(verb.request.model_fields))
-    assert getattr(inspect.getmodule(method), signature.return_annotation) == verb.gives
+    returned = signature.return_annotation
+    if not (isinstance(verb.gives, type) and issubclass(verb.gives, MadeOfResult)):
+        assert getattr(inspect.getmodule(method), returned) == verb.gives
+    elif "of" in vars(verb.gives):
+        [_, result, *_] = inspect.signature(verb.gives.of).parameters.values()
+        assert result.annotation == returned
+    else:
+        [only] = dataclasses.fields(verb.gives)
+        assert (
+            f"tuple[{returned[len('Sequence[') : -1]}, ...]".replace("requests.", "") == only.type
+        )
 
 
 def test_both_clients_have_the_same_verbs() -> None:
