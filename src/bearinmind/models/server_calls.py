@@ -63,7 +63,7 @@ class Server:
         address = split_url(url)
         if address is None or "@" in address.netloc or address.query or address.fragment:
             raise InvalidSetting(
-                f"{_without_password(url)!r} is not the address of a server",
+                f"{url.rpartition('@')[2].partition('?')[0]!r} is not the address of a server",
                 hint="Give http://HOST:PORT; the key comes apart, as `key` or the setting "
                 "`server_key`.",
             )
@@ -123,11 +123,6 @@ class Server:
             "trust_env": not is_loopback(self.address.hostname or ""),  # no proxy on the way to us
             "limits": httpx.Limits(keepalive_expiry=_KEPT),
         }
-
-
-def _without_password(url: str) -> str:
-    """What may be shown of a text that should be an address."""
-    return url.rpartition("@")[2].partition("?")[0]
 
 
 def _checked(key: str | None) -> str | None:

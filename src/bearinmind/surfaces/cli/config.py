@@ -66,7 +66,8 @@ def _show(run: Session) -> None:
             "settings": [
                 {
                     "name": origin.name,
-                    "value": _plain(origin.value),
+                    # Of a store its name, without a password.
+                    "value": str(x) if isinstance(x := origin.value, StoreName) else x,
                     "origin": origin.origin,
                     "description": origin.description,
                 }
@@ -75,11 +76,6 @@ def _show(run: Session) -> None:
         },
         lambda: [_settings_table(origins), styled(f"Configuration file: {file}{state}", QUIET)],
     )
-
-
-def _plain(value: object) -> object:
-    """A value as JSON may have it: of a store its name, without a password."""
-    return str(value) if isinstance(value, StoreName) else value
 
 
 def _settings_table(origins: Iterable[Origin]) -> RenderableType:
