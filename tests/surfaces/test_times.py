@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bearinmind.errors import InvalidTime
-from bearinmind.surfaces import times
+from bearinmind.remember.admit import check_moment, check_past, is_time
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -28,13 +28,13 @@ NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
     ],
 )
 def test_a_time_is_a_date_a_moment_or_how_long_ago(text: str, expected: datetime) -> None:
-    assert times.parse_past(text, "--since", NOW) == expected
+    assert check_past(text, "--since", NOW) == expected
 
 
 @pytest.mark.parametrize("text", ["", "now", "3", "d", "3 d", "-3d", "3y", "15.11.2026", "9" * 30])
 def test_anything_else_is_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidTime) as refused:
-        times.parse_past(text, "--since", NOW)
+        check_past(text, "--since", NOW)
 
     assert "--since" in refused.value.message
     assert "3d" in refused.value.hint
@@ -42,7 +42,7 @@ def test_anything_else_is_refused_with_examples(text: str) -> None:
 
 def test_how_long_ago_is_only_for_the_past() -> None:
     with pytest.raises(InvalidTime):
-        times.parse("3d", "--valid-to")
+        check_moment("3d", "--valid-to")
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_how_long_ago_is_only_for_the_past() -> None:
     [("2026-11-15", True), ("3d", True), ("k7f29qmxt4hd", False), ("20261115", False)],
 )
 def test_a_time_is_told_from_an_id(text: str, expected: bool) -> None:
-    assert times.is_time(text) is expected
+    assert is_time(text) is expected

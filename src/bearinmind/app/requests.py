@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,7 +28,7 @@ from bearinmind.remember.admit import (
     check_tags,
     check_time,
     check_user,
-    span_before_now,
+    is_time,
 )
 from bearinmind.remember.pipeline import Changes, PurgePlan
 from bearinmind.settings import LEGS
@@ -58,7 +57,6 @@ MOST_PROPOSALS = 10_000  #: that are listed at once
 
 
 _SPAN_FIELDS = ("valid_from", "valid_to")
-_DATE = re.compile(r"\d{4}-")
 
 
 class DraftFields(TypedDict, total=False):
@@ -207,7 +205,7 @@ def anchor(
     around: datetime | str, now: datetime, find: Callable[[str], Memory]
 ) -> Memory | datetime:
     """What a timeline goes around: a moment, or a memory."""
-    if isinstance(around, str) and not _DATE.match(around.strip()) and not span_before_now(around):
+    if isinstance(around, str) and not is_time(around):
         return find(around)
     return check_past(around, "the moment", now) or now
 

@@ -27,12 +27,11 @@ EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day's room for time zones at eithe
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 CLOCK_SKEW = timedelta(days=1)  # how far ahead another machine's clock may be
 
-TIME_HINT = (
-    "Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00 (UTC when no zone is given)."
-)
-
+TIME_HINT = errors.InvalidTime.hint.removesuffix(".")
+_PAST_HINT = f"{TIME_HINT}, or how long ago: 30m, 12h, 3d, 2w, yesterday."
+_DATE = re.compile(r"\d{4}-")
 SPAN = re.compile(r"(\d{1,9})([mhdw])")  #: how long ago
-SPAN_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SPAN_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(r"(?P<count>\d{1,6}|an?|one) (?P<unit>minute|hour|day|week)s? ago")
 _AGO_WORDS = {"yesterday": "1d", "last week": "1w", "last month": "30d", "last year": "365d"}
 
@@ -188,24 +187,34 @@ def span_before_now(text: str) -> re.Match[str] | None:
     return SPAN.fullmatch(_AGO_WORDS.get(words, words))
 
 
+def span_length(span: re.Match[str]) -> timedelta:
+    """How long a `SPAN` is; raises `OverflowError` when that is too long."""
+    return timedelta(**{_SPAN_UNITS[span[2]]: int(span[1])})
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is meant as a time rather than as an id."""
+    return bool(span_before_now(text) or _DATE.match(text.strip()))
+
+
 def check_past(time: datetime | str | None, what: str, now: datetime) -> datetime | None:
     """A moment in UTC, or before now: `3d`, `2 weeks ago`, `yesterday` at this time."""
     span = span_before_now(time) if isinstance(time, str) else None
     if span is None:
-        return check_time(time, what)
+        return None if time is None else check_moment(time, what, _PAST_HINT)
     try:
-        return check_moment(now - timedelta(**{SPAN_UNITS[span[2]]: int(span[1])}), what)
+        return check_moment(now - span_length(span), what)
     except OverflowError:
         raise errors.InvalidTime(f"{what} {time!r} lies before the year 1") from None
 
 
-def check_moment(time: datetime | str, what: str) -> datetime:
+def check_moment(time: datetime | str, what: str, hint: str = "") -> datetime:
     """A moment in UTC, or its text in ISO 8601; without a zone it is taken to be in UTC already."""
     if isinstance(time, str):
         try:
             time = datetime.fromisoformat(time.strip())
         except ValueError:
-            raise errors.InvalidTime(f"{what} {time!r} is not a time", hint=TIME_HINT) from None
+            raise errors.InvalidTime(f"{what} {time!r} is not a time", hint=hint) from None
     aware = time if time.tzinfo else time.replace(tzinfo=UTC)
     try:
         moment = aware.astimezone(UTC)

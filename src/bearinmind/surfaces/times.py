@@ -1,43 +1,20 @@
-"""Times as people type them: ISO 8601, how long ago, or `yesterday`."""
+"""Times that are yet to come, as people type them, and times in words."""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from bearinmind.errors import InvalidTime
-from bearinmind.remember.admit import SPAN, SPAN_UNITS, check_moment, span_before_now
-
-_DATE = re.compile(r"\d{4}-")
-_HINT = "Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00 (UTC when no zone is given)"
-
-
-def parse(text: str, what: str, hint: str = f"{_HINT}.") -> datetime:
-    """The moment that an ISO 8601 date or time names, in UTC."""
-    try:
-        return check_moment(datetime.fromisoformat(text.strip()), what)
-    except ValueError:
-        raise InvalidTime(f"{what} {text!r} is not a time", hint=hint) from None
-
-
-def parse_past(text: str, what: str, now: datetime) -> datetime:
-    """A moment in ISO 8601, or before now: `3d`, `2 weeks ago`, `yesterday` at this time."""
-    span = span_before_now(text)
-    if span is None:
-        return parse(text, what, f"{_HINT}, or how long ago: 30m, 12h, 3d, 2w, yesterday.")
-    try:
-        return check_moment(now - _length(span), what)
-    except OverflowError:
-        raise InvalidTime(f"{what} {text!r} lies before the year 1") from None
+from bearinmind.remember.admit import SPAN, TIME_HINT, check_moment, span_length
 
 
 def parse_coming(text: str, what: str, now: datetime) -> datetime:
     """A moment in ISO 8601, or as long from now as `12h` or `90d`."""
     span = SPAN.fullmatch(text.strip())
     if span is None:
-        return parse(text, what, f"{_HINT}, or how long from now: 12h, 90d.")
+        return check_moment(text, what, f"{TIME_HINT}, or how long from now: 12h, 90d.")
     try:
-        return check_moment(now + _length(span), what)
+        return check_moment(now + span_length(span), what)
     except OverflowError:
         raise InvalidTime(f"{what} {text!r} lies after the year 9999") from None
 
@@ -48,23 +25,9 @@ def parse_span(text: str, what: str) -> timedelta:
     if span is None:
         raise InvalidTime(f"{what} {text!r} is not a span of time", hint="Use 30m, 12h, 3d or 2w.")
     try:
-        return _length(span)
+        return span_length(span)
     except OverflowError:
         raise InvalidTime(f"{what} {text!r} is longer than all of history") from None
-
-
-def is_time(text: str) -> bool:
-    """Whether a text is meant as a time rather than as an id."""
-    return bool(span_before_now(text) or _DATE.match(text.strip()))
-
-
-def anchor(text: str) -> datetime | str:
-    """What a timeline goes around: a moment, or the id of a memory."""
-    return parse_past(text, "the moment", datetime.now(UTC)) if is_time(text) else text
-
-
-def _length(span: re.Match[str]) -> timedelta:
-    return timedelta(**{SPAN_UNITS[span[2]]: int(span[1])})
 
 
 def day_in_words(moment: datetime) -> str:

@@ -19,8 +19,8 @@ import pydantic_core
 from bearinmind import codec, errors
 from bearinmind.app import Mind
 from bearinmind.protocols import History, Sealed
+from bearinmind.remember.admit import check_moment
 from bearinmind.remember.secrets import masked, named_kinds
-from bearinmind.surfaces import times
 from bearinmind.text import ids
 from bearinmind.types import (
     AlreadyKnown,
@@ -178,7 +178,7 @@ _MOMENTS += ("valid_from", "valid_to")
 def _moment(name: str, value: object) -> datetime:
     if not isinstance(value, str):
         raise errors.InvalidRecord(f"{name} is {value!r}, which is not a time as text", hint=_HINT)
-    return times.parse(value, "the time")
+    return check_moment(value, "the time")
 
 
 def _check_ids(*texts: str) -> None:

@@ -13,6 +13,7 @@ import typer
 from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import EmptyContent, InvalidInput, MindError
+from bearinmind.remember.admit import check_time
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.update import Deleted
 from bearinmind.surfaces.cli import options, session
@@ -164,8 +165,8 @@ def update(
             "keywords": _replaced(options.words(keyword), no_keywords, "keyword"),
             "importance": importance,
             "sensitive": sensitive,
-            "valid_from": options.time("--valid-from", valid_from),
-            "valid_to": options.time("--valid-to", valid_to),
+            "valid_from": check_time(valid_from, "--valid-from"),
+            "valid_to": check_time(valid_to, "--valid-to"),
             "always_valid": always_valid or None,
         }
     )

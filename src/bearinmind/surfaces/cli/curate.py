@@ -16,7 +16,7 @@ from bearinmind.curate.hygiene import Issue, Report
 from bearinmind.curate.review import Review
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
-from bearinmind.surfaces.cli import options
+from bearinmind.remember.admit import check_past
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -89,7 +89,7 @@ def curate(
     """
     if ctx.invoked_subcommand is not None:
         return
-    moment = options.past("--since", since, datetime.now(UTC))
+    moment = check_past(since, "--since", datetime.now(UTC))
     with run.reading({"memories": 0, "proposals": []}) as mind:
         look = mind.curation.review(propose=propose, since=moment, ask=ask)
         texts = mind.curation.memories(look.proposals)

@@ -16,7 +16,7 @@ from bearinmind.config import Configuration, Settings
 from bearinmind.errors import InvalidQuery, MindError
 from bearinmind.recall.history import DEEPEST
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
-from bearinmind.surfaces import times
+from bearinmind.remember.admit import check_past, check_time
 from bearinmind.types import LinkKind, SortBy, State, Trust
 
 
@@ -186,9 +186,9 @@ def draft_fields(
     fields = others | {
         "tags": words(tags),
         "keywords": words(keywords),
-        "created_at": time("--created-at", created_at),
-        "valid_from": time("--valid-from", valid_from),
-        "valid_to": time("--valid-to", valid_to),
+        "created_at": check_time(created_at, "--created-at"),
+        "valid_from": check_time(valid_from, "--valid-from"),
+        "valid_to": check_time(valid_to, "--valid-to"),
     }
     return cast("DraftFields", without_none(fields))
 
@@ -214,9 +214,9 @@ def filter_fields(
     fields = others | {
         "categories": words(categories),
         "tags": words(tags),
-        "created_from": past("--since", since, now),
-        "created_to": past("--until", until, now),
-        "as_of": past("--as-of", as_of, now),
+        "created_from": check_past(since, "--since", now),
+        "created_to": check_past(until, "--until", now),
+        "as_of": check_past(as_of, "--as-of", now),
         "states": states or None,
     }
     return cast("FilterFields", without_none(fields))
@@ -230,16 +230,6 @@ def list_fields(**values: Any) -> ListFields:  # noqa: ANN401  as `filter_fields
 def without_none(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def time(option: str, text: str | None) -> datetime | None:
-    """The time of an option."""
-    return None if text is None else times.parse(text, option)
-
-
-def past(option: str, text: str | None, now: datetime) -> datetime | None:
-    """The time of an option that may also say how long ago."""
-    return None if text is None else times.parse_past(text, option, now)
 
 
 # ---- the options of a filter as one value -------------------------------------------------------

@@ -18,6 +18,7 @@ from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
 from bearinmind.recall.history import USUAL_DEPTH, Step
 from bearinmind.recall.pipeline import LARGEST_LIMIT
+from bearinmind.remember.admit import check_past, is_time
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
@@ -167,8 +168,8 @@ def timeline(
     """
     now = datetime.now(UTC)
     moment = None
-    if around is None or times.is_time(around):
-        moment = now if around is None else times.parse_past(around, "the moment", now)
+    if around is None or is_time(around):
+        moment = check_past(around, "the moment", now) or now
     nothing = TimelineAnswer(
         moment=moment or now, anchor=None, before=(), after=(), states={}, as_data=()
     )

@@ -9,7 +9,6 @@ from bearinmind.accounts.keys import NewKey
 from bearinmind.app import Mind
 from bearinmind.learn.model import Learned, Message
 from bearinmind.remember.update import Deleted
-from bearinmind.surfaces import times
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.trace import WhyNot
@@ -50,7 +49,7 @@ def delete(mind: Mind, request: r.DeleteRequest) -> Deleted:
 
 def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
     """What was remembered around a moment."""
-    timeline = mind.timeline(times.anchor(request.around), **request.given("around"))
+    timeline = mind.timeline(**request.given())
     return a.TimelineAnswer.of(mind, timeline, request.as_of)
 
 

@@ -19,15 +19,12 @@ from bearinmind.remember.admit import (
     TAGS_LIMIT,
     check_moment,
 )
-from bearinmind.surfaces import times
 from bearinmind.types import Access, Group, LinkKind, Resolution, Right, SortBy, State, Trust
 
 
 def _moment(value: object) -> object:
     """A moment in UTC, from ISO 8601; without a zone it is UTC."""
-    if isinstance(value, str):
-        return times.parse(value, "the time")
-    return check_moment(value, "the time") if isinstance(value, datetime) else value
+    return check_moment(value, "the time") if isinstance(value, str | datetime) else value
 
 
 def _whole(value: object) -> object:
