@@ -21,7 +21,7 @@ from bearinmind.errors import ExtractorFailure, InvalidSetting
 from bearinmind.graph.llm_answers import Flaw, check_answer
 from bearinmind.graph.llm_cache import ExtractionCache
 from bearinmind.models.chat import DIALECTS, NotAChat, Question, prompt_tokens, tokens_of
-from bearinmind.models.outbound_http import CallFailed, Patience
+from bearinmind.models.outbound_http import CallFailed, Patience, batches
 from bearinmind.models.token_budget import PATIENCE, Address, DailyTokens, MeteredChat, ModelOptions
 from bearinmind.types import Memory
 
@@ -122,17 +122,7 @@ def likely_tokens(text: str) -> int:
 
 def packed(texts: Iterable[str]) -> Iterator[list[str]]:
     """Texts in order, as many together as one request takes."""
-    part: list[str] = []
-    tokens = 0
-    for text in texts:
-        likely = likely_tokens(text)
-        if part and (len(part) == MOST_MEMORIES or tokens + likely > _LIKELY_TOKENS):
-            yield part
-            part, tokens = [], 0
-        part.append(text)
-        tokens += likely
-    if part:
-        yield part
+    return batches(texts, likely_tokens, most=MOST_MEMORIES, size=_LIKELY_TOKENS)
 
 
 class Prices(NamedTuple):

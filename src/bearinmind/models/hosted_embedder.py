@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting
 from bearinmind.models import catalogue
-from bearinmind.models.outbound_http import Caller, CallFailed, Patience
+from bearinmind.models.outbound_http import Caller, CallFailed, Patience, batches
 from bearinmind.models.vectors import Dimensions, Memo, checked
 from bearinmind.text.embedded_text import CONTENT
 from bearinmind.types import Space
@@ -218,7 +218,8 @@ class HostedEmbedder:
 
         prompted = [self._prompts[1] + text for text in texts]
         rows: list[Vector | EmbedderFailure] = []
-        for batch in self._batches(prompted):
+        most, size = self._dialect.most_texts, self._dialect.most_characters
+        for batch in batches(prompted, len, most=most, size=size):
             rows += self._batch(batch)
         failures = {at: row for at, row in enumerate(rows) if isinstance(row, EmbedderFailure)}
         if failures:
@@ -248,20 +249,6 @@ class HostedEmbedder:
     @property
     def _who(self) -> str:
         return f"{self._dialect.name}:{self._model} at {self._caller.where}"
-
-    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Texts in order, as many at once as the provider allows."""
-        batch: list[str] = []
-        characters = 0
-        for text in texts:
-            full = characters + len(text) > self._dialect.most_characters
-            if batch and (full or len(batch) == self._dialect.most_texts):
-                yield batch
-                batch, characters = [], 0
-            batch.append(text)
-            characters += len(text)
-        if batch:
-            yield batch
 
     def _batch(self, texts: Sequence[str]) -> list[Vector | EmbedderFailure]:
         """A vector for each text, or why there is none."""

@@ -12,12 +12,12 @@ import math
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from bearinmind.errors import InvalidSetting
@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # httpx takes long to import, and most commands call nobody
     from pydantic import SecretStr
 
     Key = SecretStr | Callable[[], str] | None  #: a callable is asked again for every request
+
+Item = TypeVar("Item")
 
 MOST_BYTES = 64 * 1024 * 1024  # of an answer: a thousand long vectors written out in decimals
 _MOST_BYTES_OF_AN_ERROR = 64 * 1024
@@ -49,6 +51,23 @@ class Patience:
     first_pause: float = 0.5  #: seconds before the second try; doubled before each further one
     longest_pause: float = 60.0  #: a server that wants more is not waited for
     jitter: float = 0.25  #: up to this share is added, lest many callers come back at once
+
+
+def batches(
+    items: Iterable[Item], size_of: Callable[[Item], int], *, most: int, size: int
+) -> Iterator[list[Item]]:
+    """Items in order, as many together as one request takes; one that is too large goes alone."""
+    batch: list[Item] = []
+    filled = 0
+    for item in items:
+        more = size_of(item)
+        if batch and (len(batch) == most or filled + more > size):
+            yield batch
+            batch, filled = [], 0
+        batch.append(item)
+        filled += more
+    if batch:
+        yield batch
 
 
 def bearer(key: str) -> dict[str, str]:

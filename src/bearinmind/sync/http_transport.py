@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import httpx
@@ -13,6 +13,7 @@ from bearinmind import codec
 from bearinmind.changes import Refused, Verdict
 from bearinmind.errors import InvalidChange, InvalidInput, InvalidUser, NotFound
 from bearinmind.models import server_calls
+from bearinmind.models.outbound_http import batches
 from bearinmind.models.server_calls import API, JSON, Call, Server
 from bearinmind.sync import wire
 from bearinmind.sync.model import Operation, Pulled, SharedMemories, SharedPage
@@ -58,7 +59,8 @@ class HttpSyncServer:
         if not self._known:
             self.pull(epoch, after=0, limit=1)
         verdicts: list[Verdict] = []
-        for batch in _batches([codec.to_json(each) for each in operations]):
+        written = [codec.to_json(each) for each in operations]
+        for batch in batches(written, len, most=_PUSH_COUNT, size=_PUSH_BYTES):
             verdicts += self._push(epoch, batch)
         return verdicts
 
@@ -139,17 +141,3 @@ class HttpSyncServer:
             )
         self._known = True
         return message
-
-
-def _batches(operations: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """As many operations at once as a server takes."""
-    batch: list[bytes] = []
-    size = 0
-    for each in operations:
-        if batch and (size + len(each) > _PUSH_BYTES or len(batch) == _PUSH_COUNT):
-            yield batch
-            batch, size = [], 0
-        batch.append(each)
-        size += len(each)
-    if batch:
-        yield batch
