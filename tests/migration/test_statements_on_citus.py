@@ -38,7 +38,7 @@ EVERY_MACHINE: Mapping[str, str] = {
         "drop_vectors drop_counts"
     ),
     "a check looks at everything": (
-        "count_unindexed count_miscounted count_dangling count_presents count_stray "
+        "count_unindexed count_dangling count_presents count_stray "
         "count_unembedded count_unread count_graph_faults"
     ),
     "the index is made anew, or a key rotated, for everybody": (

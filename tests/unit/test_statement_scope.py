@@ -53,7 +53,7 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
             "advance_jobs drop_jobs drop_other_readings queue_readings spaces_to_index"
         ),
         "a check looks at everything": (
-            "count_unindexed count_miscounted count_dangling count_presents count_stray "
+            "count_unindexed count_dangling count_presents count_stray "
             "count_unembedded count_unread count_graph_faults"
         ),
         "a key is rotated for everybody": "sealed_under",

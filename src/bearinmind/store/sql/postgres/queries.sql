@@ -399,12 +399,6 @@ SELECT count(*) FROM memories AS m WHERE m.deleted_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM indexed AS i WHERE i.owner = m.owner AND i.row = m.row
 );
 
--- count_miscounted: owners whose index does not hold what is noted
-SELECT count(*) FROM tenants AS t LEFT JOIN (
-    SELECT owner, count(*) AS versions, sum(length) AS terms FROM indexed GROUP BY owner
-) AS held ON held.owner = t.owner
-WHERE t.versions <> coalesce(held.versions, 0) OR t.terms <> coalesce(held.terms, 0);
-
 -- count_dangling: links to or from a memory that is not there
 SELECT count(*) FROM links AS l
 WHERE NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = l.owner AND m.id = l.source)
