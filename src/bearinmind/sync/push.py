@@ -21,6 +21,7 @@ from bearinmind.changes import (
     share_subject,
 )
 from bearinmind.errors import InvalidAnswer, MindError, SupersedeCycle
+from bearinmind.models.outbound_http import batches
 from bearinmind.protocols import Received, Settled, Store, every_memory
 from bearinmind.sync.model import PAGE_BYTES, Operation, SyncReport, SyncServer, error_text, size_of
 from bearinmind.sync.pull import drop_link
@@ -70,17 +71,16 @@ class Push:
         # old and the change stale; an old state is never sent for a newer one.
         bases = self.store.peer_numbers(self.scope, subjects)
         states = self.store.states(self.scope, subjects)
-        batch: list[tuple[Change, Operation]] = []
-        size = 0
-        for change in changes:
-            state = states[change.subject]
-            if batch and size + size_of(state) > PAGE_BYTES:
-                yield batch
-                batch, size = [], 0
-            batch.append((change, Operation(change.subject, bases.get(change.subject, 0), state)))
-            size += size_of(state)
-        if batch:
-            yield batch
+        operations = [
+            (
+                change,
+                Operation(change.subject, bases.get(change.subject, 0), states[change.subject]),
+            )
+            for change in changes
+        ]
+        return batches(
+            operations, lambda each: size_of(each[1].state), most=len(changes), size=PAGE_BYTES
+        )
 
     def _note(self, changes: Sequence[Change], verdicts: Sequence[Verdict]) -> None:
         """Keep the verdicts on changes."""
