@@ -210,16 +210,17 @@ def filter_fields(
     **others: object,
 ) -> FilterFields:
     """The fields of a filter; options that were not used are left out."""
+    fields = others | {"categories": words(categories), "tags": words(tags)}
+    given = (
+        ("created_from", "--since", since),
+        ("created_to", "--until", until),
+        ("as_of", "--as-of", as_of),
+    )
     now = datetime.now(UTC)
-    fields = others | {
-        "categories": words(categories),
-        "tags": words(tags),
-        "created_from": check_past(since, "--since", now),
-        "created_to": check_past(until, "--until", now),
-        "as_of": check_past(as_of, "--as-of", now),
-        "states": states or None,
+    fields |= {
+        name: check_past(text, option, now) for name, option, text in given if text is not None
     }
-    return cast("FilterFields", without_none(fields))
+    return cast("FilterFields", without_none(fields | {"states": states or None}))
 
 
 def list_fields(**values: Any) -> ListFields:  # noqa: ANN401  as `filter_fields` has them
