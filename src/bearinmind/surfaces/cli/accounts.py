@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-user_app = typer.Typer(no_args_is_help=True, help="Look after the users of a server.")
+user_app = typer.Typer(no_args_is_help=True)
 _Name = Annotated[
     str, typer.Argument(metavar="NAME", help="The name of a user, also that of their memories.")
 ]
@@ -130,9 +130,7 @@ def _held_table(value: Erasure) -> RenderableType:
     return table
 
 
-key_app = typer.Typer(
-    no_args_is_help=True, help="Look after the keys that let users into a server."
-)
+key_app = typer.Typer(no_args_is_help=True)
 _KeyId = Annotated[
     str, typer.Argument(metavar="KEY", help="The id of a key, as `bearinmind key list` shows it.")
 ]
@@ -339,7 +337,7 @@ def _terms(key: Key) -> list[str]:
 
 # ---- shares --------------------------------------------------------------------------------------
 
-share_app = typer.Typer(no_args_is_help=True, help="Let other users see memories, or change them.")
+share_app = typer.Typer(no_args_is_help=True)
 _Reader = Annotated[str, typer.Argument(metavar="USER", help="The name of the other user.")]
 _Tag = Annotated[str, typer.Argument(metavar="TAG", help="A tag; memories may get it later.")]
 _Write = Annotated[

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-app = typer.Typer(invoke_without_command=True, help="Show every setting, or set one in the file.")
+app = typer.Typer(invoke_without_command=True)
 
 
 @app.callback()

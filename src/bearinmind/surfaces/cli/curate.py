@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-app = typer.Typer(
-    invoke_without_command=True, help="Find duplicates, contradictions and what is out of date."
-)
+app = typer.Typer(invoke_without_command=True)
 _Since = Annotated[
     str | None,
     typer.Option("--since", help="Only what was written since: 2026-11-15, 12h, 3d, 2w."),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bearinmind.store.postgres.schema import Opened
     from bearinmind.store.postgres.upkeep import DatabaseState, Distribution, StoreState, Upkeep
 
-app = typer.Typer(no_args_is_help=True, help="Look after the database of a store on Postgres.")
+app = typer.Typer(no_args_is_help=True)
 _LOOK = 0.5  # seconds between two looks at a build
 _NAME_ONE = (
     "Name a database: --store postgresql://user@host/database, or --store postgres for the server "

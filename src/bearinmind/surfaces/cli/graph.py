@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-app = typer.Typer(
-    no_args_is_help=True, help="Go from memory to memory by the concepts that they mention."
-)
+app = typer.Typer(no_args_is_help=True)
 Limit = Annotated[
     int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most concepts to show.")
 ]

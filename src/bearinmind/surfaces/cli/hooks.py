@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from bearinmind.surfaces.hooks.install import Installer
     from bearinmind.surfaces.hooks.status import Status
 
-app = typer.Typer(
-    no_args_is_help=True, help="Add Bear in Mind to agents, so that it is simply there."
-)
+app = typer.Typer(no_args_is_help=True)
 
 _NOTHING = "Nothing to change: everything is as it should be."
 _MCP = "For the tools as well: claude mcp add --scope user bearinmind -- {command}"

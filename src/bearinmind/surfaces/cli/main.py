@@ -152,7 +152,7 @@ class _Commands(dict[str, "Command"]):
         row = _ROWS.get(name)
         part = _part(row) if row and row.place else _plugin(name)
         if part is not None:
-            self[name] = _made(row.name if row else name, part)
+            self[name] = _made(row.name if row else name, part, row.help if row else None)
         elif row is not None:
             self[name] = _not_installed(name)
         else:
@@ -178,12 +178,17 @@ def _plugin(name: str) -> object | None:
     return None
 
 
-def _made(name: str, part: Any, settings: dict[str, Any] | None = None) -> Command:  # noqa: ANN401
+def _made(
+    name: str,
+    part: Any,  # noqa: ANN401
+    help_: str | None = None,
+    settings: dict[str, Any] | None = None,
+) -> Command:
     """A command as Typer makes it of a function or an app; its failures become messages."""
     alone = typer.Typer(rich_markup_mode=None)
     if isinstance(part, typer.Typer):
         _guard(part)
-        alone.add_typer(part, name=name)
+        alone.add_typer(part, name=name, help=help_ or part.info.help)
     else:
         alone.command(name, context_settings=settings)(part)
         _guard(alone)
@@ -199,7 +204,8 @@ def _not_installed(name: str) -> Command:
         raise MissingExtra(f"`bearinmind {name}` is not installed", extra=name)
 
     missing.__doc__ = f"Not installed: pip install 'bearinmind[{name}]'."
-    return _made(name, missing, {"ignore_unknown_options": True, "allow_extra_args": True})
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return _made(name, missing, settings=anything)
 
 
 def _guard(group: typer.Typer) -> None:

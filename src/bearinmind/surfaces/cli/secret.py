@@ -30,7 +30,7 @@ from bearinmind.vault.seal import Rotated, VaultStatus, examine
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-app = typer.Typer(no_args_is_help=True, help="Read sensitive memories, and look after their key.")
+app = typer.Typer(no_args_is_help=True)
 _HERE = "command line"  # the agent in the audit when --agent is not given
 
 

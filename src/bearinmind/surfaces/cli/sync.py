@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-app = typer.Typer(
-    invoke_without_command=True, help="Keep this machine in step with a server; alone: `sync now`."
-)
+app = typer.Typer(invoke_without_command=True)
 _WAITED = 0.1  # seconds between two looks whether another process has finished its round
 _EVERY = 30.0  # seconds between two rounds of `watch`, where the setting says never
 
