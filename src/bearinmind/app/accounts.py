@@ -111,9 +111,7 @@ class Accounts:
         held = self.store.held_by(user)
         if not any(held.values()):
             raise UserNotFound(f"nobody has the name {name!r}, and nothing is stored under it")
-        # Who knows the name can find what stands for it, others cannot.
-        pseudonym = f"erased-{sha256(user.encode()).hexdigest()[:12]}"
-        return Erasure(user=user, held=held, pseudonym=pseudonym)
+        return Erasure(user=user, held=held, pseudonym=_pseudonym(user))
 
     def erase_user(self, name: str, *, memories: int) -> Erasure:
         """Remove everything of a user for good, if they have as many memories as was agreed to.
@@ -282,3 +280,8 @@ class Accounts:
         self.store.note(
             AuditEntry(self.clock(), user, action, None, None, self.scope.user, self.key, detail)
         )
+
+
+def _pseudonym(user: UserId) -> str:
+    """What stands for an erased user: who knows the name can find it again, others cannot."""
+    return f"erased-{sha256(user.encode()).hexdigest()[:12]}"

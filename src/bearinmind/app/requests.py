@@ -295,6 +295,10 @@ def _texts(name: str, value: object) -> list[str]:
     return [_text(f"each of {name}", each) for each in value]
 
 
+def _text_or_texts(name: str, value: object) -> str | list[str]:
+    return value if isinstance(value, str) else _texts(name, value)
+
+
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise _wrong(name, value, "True or False")
@@ -364,7 +368,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("query", "idempotency_key", "user", "key"), _text),
     **dict.fromkeys(("tags", "keywords", "categories", "states", "supersedes"), _texts),
     **dict.fromkeys(("expanded", "focus", "ids"), _texts),
-    "other": lambda name, value: value if isinstance(value, str) else _texts(name, value),
+    "other": _text_or_texts,
     **dict.fromkeys(("sensitive", "wait", "all", "newest_first", "always_valid", "dry_run"), _flag),
     "with_earlier": _flag,
     **dict.fromkeys(("limit", "pool", "budget_bytes", "before", "expected_version"), _whole),
@@ -399,9 +403,7 @@ def checked(verb: Callable[..., Any]) -> Callable[..., Any]:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as exc:
-            names = [name for name in signature.parameters if name != "self"]
-            hint = f"It takes {', '.join(names)}."
-            raise InvalidRequest(f"`{verb.__name__}`: {exc}", hint=hint) from None
+            raise _unfit(verb.__name__, signature, exc) from None
         arguments = bound.arguments
         for name in more:
             fields = arguments.get(name, {})
@@ -434,6 +436,11 @@ def _refuse_unknown(verb: str, fields: Iterable[str], known: Sequence[str]) -> N
             near = get_close_matches(name, known, 1)
             hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(known)}."
             raise InvalidRequest(f"`{verb}` has no {name!r}", hint=hint)
+
+
+def _unfit(verb: str, signature: inspect.Signature, exc: TypeError) -> InvalidRequest:
+    names = [name for name in signature.parameters if name != "self"]
+    return InvalidRequest(f"`{verb}`: {exc}", hint=f"It takes {', '.join(names)}.")
 
 
 def checks_arguments(kind: type[Noun]) -> type[Noun]:

@@ -46,6 +46,11 @@ class Token(NamedTuple):
     kind: Kind
     begins: bool  #: whether a sentence begins with it
 
+    @property
+    def may_be_plain(self) -> bool:
+        """Whether its capital may be there only because a sentence begins."""
+        return self.canonical != self.plain
+
 
 Tokens = tuple[Token, ...]
 
@@ -131,8 +136,7 @@ def compare_read(one: Tokens, other: Tokens) -> Comparison:
         rest = longer[len(shorter) :]
         if not rest:
             return Comparison((), 0, 1.0)
-        is_apart = rest[0].begins or rest[0].written in distinguishing_words.REASONS
-        if is_apart and all(token.kind is Kind.WORD for token in rest):  # it only adds something
+        if _adds_only(rest):
             return Comparison((), 1 if longer is one else -1, _shared(one, reordered))
     return Comparison(tuple(_differences(one, other)), 0, _shared(one, other))
 
@@ -163,7 +167,7 @@ def _unnamed(tokens: Tokens, beside: Tokens) -> Tokens:
     small = {token.canonical for token in beside if token.written.islower()}
     return tuple(
         token._replace(canonical=token.plain)
-        if token.canonical != token.plain and token.plain in small
+        if token.may_be_plain and token.plain in small
         else token
         for token in tokens
     )
@@ -198,6 +202,12 @@ def _is_rotated(one: Tokens, other: Tokens) -> bool:
 def _by_sentence(tokens: Tokens) -> list[Tokens]:
     starts = [place for place, token in enumerate(tokens) if token.begins] or [0]
     return [tokens[a:b] for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
+
+
+def _adds_only(rest: Tokens) -> bool:
+    """Whether what stands behind a text leaves untouched what the text says."""
+    is_apart = rest[0].begins or rest[0].written in distinguishing_words.REASONS
+    return is_apart and all(token.kind is Kind.WORD for token in rest)
 
 
 def _differences(one: Tokens, other: Tokens) -> Iterator[Difference]:

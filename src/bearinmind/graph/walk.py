@@ -56,6 +56,11 @@ def holds(relation: Relation, moment: datetime) -> bool:
     return begun and (relation.valid_to is None or moment < relation.valid_to)
 
 
+def other_end(relation: Relation, name: ConceptName) -> ConceptName:
+    """The end of a relation that is not this one."""
+    return relation.target if relation.source == name else relation.source
+
+
 def look_around(
     search: GraphSearch, filter: Filter, names: Collection[ConceptName]
 ) -> Surroundings:
@@ -86,8 +91,7 @@ def _related(
     for relation in search.relations(filter, names, MOST_RELATIONS):
         if holds(relation, filter.now) and relation.source != relation.target:
             for name in {relation.source, relation.target}.intersection(names):
-                other = relation.target if relation.source == name else relation.source
-                related[name].setdefault(other, []).append(relation)
+                related[name].setdefault(other_end(relation, name), []).append(relation)
     return related
 
 

@@ -63,7 +63,7 @@ class Server:
         address = split_url(url)
         if address is None or "@" in address.netloc or address.query or address.fragment:
             raise InvalidSetting(
-                f"{url.rpartition('@')[2].partition('?')[0]!r} is not the address of a server",
+                f"{_without_password(url)!r} is not the address of a server",
                 hint="Give http://HOST:PORT; the key comes apart, as `key` or the setting "
                 "`server_key`.",
             )
@@ -123,6 +123,11 @@ class Server:
             "trust_env": not is_loopback(self.address.hostname or ""),  # no proxy on the way to us
             "limits": httpx.Limits(keepalive_expiry=_KEPT),
         }
+
+
+def _without_password(url: str) -> str:
+    """What may be shown of a text that should be an address."""
+    return url.rpartition("@")[2].partition("?")[0]
 
 
 def _checked(key: str | None) -> str | None:
@@ -393,9 +398,7 @@ def _problem(reply: Answered, server: Server) -> tuple[type[MindError], str, str
     code = document.get("code")
     if isinstance(code, str):
         texts = [_text(document.get(name), server) for name in ("detail", "title", "hint")]
-        family = errors.ServerFailure if reply.status >= _FROM_HERE else MindError
-        kind = codec.error_of(code) or _FAMILIES.get(reply.status, family)
-        return kind, texts[0] or texts[1], texts[2]
+        return codec.error_of(code) or _family(reply.status), texts[0] or texts[1], texts[2]
     where = f"the server at {server.where} answered {_named(reply.status)}"
     if HTTPStatus.MULTIPLE_CHOICES <= reply.status < HTTPStatus.BAD_REQUEST:
         place = server.shown(reply.headers.get("location", ""))
@@ -403,6 +406,11 @@ def _problem(reply: Answered, server: Server) -> tuple[type[MindError], str, str
     excerpt = server.shown(reply.content.decode(errors="replace")) or "nothing"
     unknown = errors.ServerFailure if reply.status >= _FROM_HERE else errors.InvalidAnswer
     return _BY_OTHERS.get(reply.status, unknown), f"{where}: {excerpt}", ""
+
+
+def _family(status: int) -> type[MindError]:
+    unknown = errors.ServerFailure if status >= _FROM_HERE else MindError
+    return _FAMILIES.get(status, unknown)
 
 
 def _document(content: bytes) -> Mapping[str, object]:

@@ -19,7 +19,7 @@ from bearinmind.trace import (
     Reason,
     SaysTheSame,
 )
-from bearinmind.types import Memory, MemoryId, Query, SortBy, Trust
+from bearinmind.types import Memory, MemoryId, Query, SortBy, Trust, UserId
 
 _CONTRACTED = re.compile("n['\u2019]t$")
 
@@ -74,10 +74,8 @@ class _ChosenTexts:
 
     def yields(self, by: MemoryId, memory: Memory, query: Query) -> bool:
         """Whether a chosen memory gives its place to a more trusted one that says the same."""
-        chosen, user = self._memories[by], query.filter.scope.user
-        if (chosen.owner == user) != (memory.owner == user):  # others' are data, as external ones
-            return memory.owner == user and memory.provenance.trust is not Trust.EXTERNAL
-        return is_less_trusted(chosen, memory)
+        user = query.filter.scope.user
+        return _is_less_trusted(self._memories[by], memory, user)
 
     def replace(self, by: MemoryId, memory: Memory) -> None:
         """Choose a memory in place of another one."""
@@ -104,6 +102,13 @@ class _ChosenTexts:
             if share >= self._near and not differ_in_meaning(mine, other):
                 return SaysTheSame(by=id_, shared=share)
         return None
+
+
+def _is_less_trusted(one: Memory, other: Memory, user: UserId) -> bool:
+    """Whether a user trusts one memory less: others' memories are data, like external ones."""
+    if (one.owner == user) != (other.owner == user):
+        return other.owner == user and other.provenance.trust is not Trust.EXTERNAL
+    return is_less_trusted(one, other)
 
 
 def _without_form(content: str) -> str:

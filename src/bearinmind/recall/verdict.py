@@ -201,10 +201,9 @@ class Evidence:
 
     def probability(self, memory: Memory, placings: Placings) -> float:
         """How probable it is that a memory answers the query."""
-        legs, dense = self._legs, self._dense
-        has_all = dense is not None and len(dense.candidates) >= dense.among
-        if legs == _BOTH and _DENSE not in placings and (memory.sensitive or has_all):
-            legs = _WORDS  # the memory has no vector, as far as is known
+        legs = self._legs
+        if legs == _BOTH and _DENSE not in placings and self._has_no_vector(memory):
+            legs = _WORDS
         elif legs == _BOTH and memory.id in self._read:
             legs = _READ
         probability = self._models[legs].probability(self.features(memory, placings))
@@ -220,7 +219,6 @@ class Evidence:
         graph = placings.get(_GRAPH)
         words = placings.get(_LEXICAL)
         count = len(self._asked.names) + len(self._asked.others)
-        read = self._read.get(memory.id, 0.0)
         return {
             **self._of_words(words),
             "short": (1 - (words.confidence if words else 0.0)) / (1 + count),
@@ -228,8 +226,7 @@ class Evidence:
             "graph": min(_MOST, graph.evidence) if graph else 0.0,
             **self._margins(_evidence(placings)),
             **self._of_text(memory.content),
-            # To the model any memory seems to fit a query like "rename it".
-            "read": read * count / (count + _FEW) if read > 0 else read,
+            "read": _trusted(self._read.get(memory.id, 0.0), count),
             **self._shared,
         }
 
@@ -296,6 +293,11 @@ class Evidence:
             "aspect": aspect / mass if mass else 0.0,
         }
 
+    def _has_no_vector(self, memory: Memory) -> bool:
+        """Whether a memory that the dense leg did not find has no vector, as far as is known."""
+        dense = self._dense
+        return memory.sensitive or (dense is not None and len(dense.candidates) >= dense.among)
+
     def _is_exact(self, memory: Memory) -> bool:
         """Whether a memory is named by its id, or holds whole what the query quotes."""
         if memory.id == self._asked.text.strip():
@@ -304,6 +306,11 @@ class Evidence:
             return False
         folded = analysis.fold(memory.content)
         return any(phrase in folded for phrase in self._asked.quoted)
+
+
+def _trusted(odds: float, words: int) -> float:
+    """What a model says of a hit; any memory seems to it to fit a query like "rename it"."""
+    return odds * words / (words + _FEW) if odds > 0 else odds
 
 
 def _evidence(placings: Placings) -> float:

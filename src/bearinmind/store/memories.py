@@ -262,8 +262,7 @@ def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()
             f"version {memory.version} of {memory.id} cannot follow version {before}"
         )
     known_by = versions.content_hash(transaction, memory, sealed)
-    has_other = present.deleted_at is not None or present.content != memory.content
-    says_other = (memory.deleted_at is None and has_other) or bool(sealed)
+    says_other = says_more(present, memory) or bool(sealed)
     known = _known(transaction, memory, known_by) if says_other else None
     return _Following(present, known_by, known)
 
@@ -289,3 +288,9 @@ def refuse_cycle(transaction: Owned, link: Link) -> None:
             raise errors.SupersedeCycle(
                 f"{link.target} already supersedes {link.source}, directly or by way of others"
             )
+
+
+def says_more(before: Memory, after: Memory) -> bool:
+    """Whether a version has content that the version before it did not have."""
+    is_back = before.deleted_at is not None
+    return after.deleted_at is None and (is_back or before.content != after.content)

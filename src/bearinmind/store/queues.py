@@ -232,8 +232,12 @@ def _json(value: object) -> str:
 
 
 def _to_proposal(row: Row) -> Proposal:
-    decoded = dict.fromkeys(_OBJECTS, json.loads) | {"memories": lambda text: (*json.loads(text),)}
+    decoded = dict.fromkeys(_OBJECTS, json.loads) | {"memories": _ids_in}
     return rows.to_noun(Proposal, row, kind=ProposalKind, state=ProposalState, **decoded)
+
+
+def _ids_in(text: str) -> tuple[MemoryId, ...]:
+    return tuple(json.loads(text))
 
 
 # ---- judgements of links, without their texts where a memory is sensitive ------------------------

@@ -85,7 +85,11 @@ def to_noun(noun: type[Noun], row: Sequence[Any], **converters: Callable[[Any], 
     """A noun from its fields, in their order, some by converters; not for hot paths."""
     converters = _CONVERTERS | converters
     fields = zip(noun.__annotations__, row, strict=True)
-    return noun(**{name: converters[name](x) if name in converters else x for name, x in fields})
+    return noun(**{name: converters.get(name, _same)(value) for name, value in fields})
+
+
+def _same(value: Any) -> Any:  # noqa: ANN401 (a column)
+    return value
 
 
 def moment(as_of: datetime | None) -> int:

@@ -66,8 +66,7 @@ def _show(run: Session) -> None:
             "settings": [
                 {
                     "name": origin.name,
-                    # Of a store its name, without a password.
-                    "value": str(x) if isinstance(x := origin.value, StoreName) else x,
+                    "value": _plain(origin.value),
                     "origin": origin.origin,
                     "description": origin.description,
                 }
@@ -76,6 +75,11 @@ def _show(run: Session) -> None:
         },
         lambda: [_settings_table(origins), styled(f"Configuration file: {file}{state}", QUIET)],
     )
+
+
+def _plain(value: object) -> object:
+    """A value as JSON may have it: of a store its name, without a password."""
+    return str(value) if isinstance(value, StoreName) else value
 
 
 def _settings_table(origins: Iterable[Origin]) -> RenderableType:

@@ -94,8 +94,7 @@ def list_memories(
         # One more than is shown tells whether there is another page.
         page = mind.list(
             limit=limit + (not by_importance),
-            # The id of the memory behind which it begins, or the `next` of the page before.
-            after=read_cursor(after) if after and len(after) > _LONGEST_ID else after or None,
+            after=_place(after) if after else None,
             newest_first=not oldest_first,
             by_importance=by_importance,
             **chosen,
@@ -201,6 +200,11 @@ def history(
 
 
 # ---- what they share ---------------------------------------------------------------------------
+
+
+def _place(after: str) -> str | tuple[datetime, MemoryId]:
+    """Where a page begins: behind the memory of an id, or at the `next` of the page before."""
+    return after if len(after) <= _LONGEST_ID else read_cursor(after)
 
 
 def _lines(mind: Mind, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from bearinmind.app.requests import FilterFields, QueryFields
+from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
 from bearinmind.recall import graph_leg
 from bearinmind.recall.graph_leg import Labels
@@ -131,13 +132,18 @@ def recall(
     nothing = RecallAnswer(query=text, verdict=Verdict.NOTHING, hits=(), degraded=(), as_data=())
     with run.reading(nothing) as mind:
         answer = mind.recall(text, **fields)
-        ways = answer.trace.paths.values() if trace else [hit.path for hit in answer.hits]
-        shown = set() if run.as_json else graph_leg.concepts(ways)
+        shown = set() if run.as_json else _concepts(answer, with_trace=trace)
         labels = mind.graph.labels(shown) if shown else {}
     _reply_answer(run, answer, labels, with_trace=trace)
 
 
 _NOTHING_RECALLED = "Nothing relevant is stored."
+
+
+def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
+    """The concepts that are shown with an answer."""
+    ways = answer.trace.paths.values() if with_trace else [hit.path for hit in answer.hits]
+    return graph_leg.concepts(ways)
 
 
 def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: bool) -> None:

@@ -116,7 +116,7 @@ class Parts:
             known[_IF_NONE_MATCH] = Annotated[str | None, _header("If-None-Match")]
         if self.has_body:
             shown: Any = {"example": {"value": self.verb.example}} if self.verb.example else None
-            later = PlainValidator(lambda body: body, json_schema_input_type=self.model)
+            later = PlainValidator(_as_it_is, json_schema_input_type=self.model)
             known["rest"] = Annotated[self.model, later, Body(openapi_examples=shown)]
         elif self.elsewhere:
             known["rest"] = Annotated[self.model, Query()]
@@ -149,6 +149,11 @@ class Parts:
 def _header(name: str) -> Any:  # noqa: ANN401  as FastAPI types it
     extra = _TAG if name == "If-Match" else None
     return Header(alias=name, description=_HEADER_TEXT[name], json_schema_extra=extra)
+
+
+def _as_it_is(content: object) -> object:
+    """A body that is parsed later."""
+    return content
 
 
 def _read(model: type[r.Request], content: bytes) -> r.Request:

@@ -94,10 +94,8 @@ _ME = UserId("")
 
 def structured(answer: object, type_: object) -> dict[str, Any]:
     """An answer as data."""
-    if isinstance(answer, a.RecallAnswer):  # its weak guesses cost an agent tokens and mislead it
-        held = {memory.id for hit in answer.hits for memory in a.memories_of(hit)}
-        data_of_held = tuple(id_ for id_ in answer.as_data if id_ in held)
-        answer = dataclasses.replace(answer, weak=(), as_data=data_of_held)
+    if isinstance(answer, a.RecallAnswer):
+        answer = _without_weak(answer)
     as_data = getattr(answer, "as_data", ())
     if isinstance(answer, Stored | AlreadyKnown):
         as_data = a.as_data(answer.memory.owner, (x.memory for x in answer.may_replace))
@@ -106,6 +104,13 @@ def structured(answer: object, type_: object) -> dict[str, Any]:
     if "may_replace" in data:
         data["may_replace"] = _lean(whole["may_replace"], _LEFT_OUT | _EARLIER)
     return data | ({"notice": NOTICE} if as_data else {})
+
+
+def _without_weak(answer: a.RecallAnswer) -> a.RecallAnswer:
+    """An answer without its weak guesses, which cost an agent tokens and mislead it."""
+    held = {memory.id for hit in answer.hits for memory in a.memories_of(hit)}
+    as_data = tuple(id_ for id_ in answer.as_data if id_ in held)
+    return dataclasses.replace(answer, weak=(), as_data=as_data)
 
 
 def left_out(type_: object) -> frozenset[str]:
