@@ -55,7 +55,7 @@ check: static ## The fast part of the tests: format, lint, types, import contrac
 	$(PYTEST) tests/unit tests/docs
 
 test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a bare install
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync static bare-install test-tools compiled
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync static bare-install test-tools compiled
 	$(PYTEST) tests
 
 compiled: $(READY) ## The modules of the tests and the product, once, before each of the processes compiles all of them

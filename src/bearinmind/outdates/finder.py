@@ -116,24 +116,28 @@ class Finder:
         linked: Collection[MemoryId],
     ) -> Iterable[tuple[Memory, Memory, Score]]:
         """The pairs of a memory with their scores; a model reads the nearest, and those linked."""
-        scored = [*_scored(memory, candidates, cosines)]
         if self.read_pairs is None:
-            return scored
-
-        def other(pair: tuple[Memory, Memory, Score]) -> MemoryId:
-            return next(x.id for x in pair[:2] if x.id != memory.id)
-
-        near = [x for x in scored if other(x) in cosines]
-        near.sort(key=lambda x: (-cosines[other(x)], other(x)))
-        by_words = [x for x in scored if other(x) not in cosines]
-        by_words.sort(key=lambda x: (-x[2].probability, other(x)))
-        first = {other(x) for x in (*near[:_MOST_READ], *by_words[:_MOST_READ_BY_WORDS])}
-        chosen = [x for x in scored if other(x) in first or other(x) in linked]
-        texts = [(older.content, newer.content) for newer, older, _ in chosen]
+            return _scored(memory, candidates, cosines)
+        score = scorer()
+        possible = {x.id: states for x in candidates if (states := _states(memory, x))}
+        near = sorted(possible.keys() & cosines.keys(), key=lambda id_: (-cosines[id_], id_))
+        by_words = sorted(
+            possible.keys() - cosines.keys(),
+            key=lambda id_: (-score(*possible[id_], NO_COSINE).probability, id_),
+        )
+        first = {*near[:_MOST_READ], *by_words[:_MOST_READ_BY_WORDS], *linked}
+        chosen = {id_: states for id_, states in possible.items() if id_ in first}
+        texts = [(older.content, newer.content) for newer, older in chosen.values()]
         values = self.read_pairs(Reads.OUTDATES, texts)
         return [
-            (newer, older, replace(score, probability=model_weights()(value)))
-            for (newer, older, score), value in zip(chosen, values, strict=True)
+            (
+                *states,
+                replace(
+                    score(*states, cosines.get(id_, NO_COSINE)),
+                    probability=model_weights()(value),
+                ),
+            )
+            for (id_, states), value in zip(chosen.items(), values, strict=True)
         ]
 
     def _nearest(self, filter: Filter, memory: Memory) -> dict[MemoryId, float]:
@@ -157,15 +161,20 @@ class Finder:
         return {match.id: match.load() for match in matches}
 
 
+def _states(memory: Memory, other: Memory) -> tuple[Memory, Memory] | None:
+    """Two memories that may be states of one thing, the newer first; None if they cannot be."""
+    older, newer = sorted((memory, other), key=begins)
+    return (newer, older) if may_outdate(newer, older) else None
+
+
 def _scored(
     memory: Memory, candidates: Iterable[Memory], cosines: Mapping[MemoryId, float]
 ) -> Iterable[tuple[Memory, Memory, Score]]:
     """Each pair that may be two states, the newer first, with its score."""
     score = scorer()
     for other in candidates:
-        older, newer = sorted((memory, other), key=begins)
-        if may_outdate(newer, older):
-            yield newer, older, score(newer, older, cosines.get(other.id, NO_COSINE))
+        if states := _states(memory, other):
+            yield *states, score(*states, cosines.get(other.id, NO_COSINE))
 
 
 def _link(newer: Memory, older: Memory, score: Score) -> Link:
