@@ -168,6 +168,10 @@ def run(plan: Plan, progress: Callable[[int], None] = _no_progress) -> Result:
     return next(run_arms(plan, [plan.settings], progress))
 
 
+#: Settings that decide what is found out about a memory, and kept with it.
+_WRITES = ("embedder", "embedded_text", "extractor")
+
+
 def run_arms(
     plan: Plan, arms: Sequence[Mapping[str, Any]], progress: Callable[[int], None] = _no_progress
 ) -> Iterator[Result]:
@@ -179,10 +183,6 @@ def run_arms(
     for _, some in groupby(arms, key=lambda settings: [settings.get(name) for name in _WRITES]):
         yield from _run_alike(plan, [*some], filling, progress)
         filling = _no_progress
-
-
-#: Settings that decide what is found out about a memory, and kept with it.
-_WRITES = ("embedder", "embedded_text", "extractor")
 
 
 def _run_alike(
