@@ -31,9 +31,10 @@ from published import MODELS, tokenizer  # noqa: E402  beside the package that i
 
 DATA = ROOT / "benchmarks" / "data"
 BASE = "e5-small"  #: the published encoder that the training starts from
-OWN_SETS = ("agent-store", "changes", "stores", "unanswerable")
+OWN_SETS = ("agent-store", "changes", "notes", "stores", "unanswerable")
 PAIRS = ("train", "train2", "train3")
 BACKGROUND = ("background", "background2")
+LONG_TIMES = 5  # that threads and stores of long memories are there: they are few
 #: They overlap with sets that are reported on, or hold no questions.
 LEFT_OUT = ("strategyqa-facts", "sni-adversarialqa-answerable", "intents")
 IN_A_ROW = 10  # words that two texts may not have in common
@@ -59,8 +60,8 @@ def main() -> None:
         "passages": passages,
         "questions": questions,
         "pairs": [line for name in PAIRS for line in _lines(DATA / "changes" / f"{name}.jsonl")],
-        "threads": [*_lines(DATA / "changes" / "threads.jsonl")],
-        "stores": [*_lines(DATA / "changes" / "stores.jsonl")],
+        "threads": _with_long("threads"),
+        "stores": _with_long("stores"),
         "background": [
             (line["user_id"], line["content"])
             for name in BACKGROUND
@@ -139,6 +140,14 @@ def _texts(folder: Path, reported: Reported) -> tuple[list[str], list[dict[str, 
                 }
             )
     return passages, questions
+
+
+def _with_long(name: str) -> list[dict[str, Any]]:
+    """Threads or stores, and those of long memories."""
+    short, long = (
+        [*_lines(DATA / "changes" / f"{kind}.jsonl")] for kind in (name, f"long_{name}")
+    )
+    return short + LONG_TIMES * long
 
 
 def _contents() -> dict[str, str]:

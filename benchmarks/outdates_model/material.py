@@ -19,7 +19,7 @@ from torch.nn import functional
 from outdates_model.network import DEVICE, Reader
 
 CLS, SEP = 101, 102  # tokens before the first text, and behind each
-MOST_QUESTION, MOST_TEXT = 48, 96  # tokens that are read
+MOST_QUESTION, MOST_TEXT = 48, 128  # tokens that are read
 CANDIDATES = 8  # texts beside a question, at most one of which answers it
 WIDTHS = 16  # tokens by which batches differ in width: few shapes are fast
 #: The texts that are nearest to a question in all worlds: the first may answer it by chance.
@@ -27,6 +27,10 @@ NEAREST, FURTHEST = 10, 150
 ELSEWHERE = 2  # texts of other worlds beside a question
 NEIGHBOURS = 10  # of each memory, that are taken for two things
 BASE = "e5-small"  #: what the training starts from, and what finds wrong answers
+#: Memories are longer than what was written to learn from: a text is also read among others.
+VARIANTS = 3  # of each text, in which it stands among others
+SHORTEST_LONG, LONGEST_LONG = 110, 420  # characters of such a text
+OF_OWN_WORLD = 0.5  # of the texts beside it, unless they may answer the same questions
 
 
 class Thread(NamedTuple):
@@ -93,11 +97,11 @@ def joined(*texts: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     return whole, places < whole_length[:, None]
 
 
-def embedded(reader: Reader, texts: Texts) -> Tensor:
-    """The vector of each text: the mean of the last layer."""
-    vectors = torch.zeros(len(texts.lengths), 384, device=DEVICE)
+def embedded(reader: Reader, texts: Texts, first: int) -> Tensor:
+    """The vector of each of the first texts: the mean of the last layer."""
+    vectors = torch.zeros(first, 384, device=DEVICE)
     with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
-        for part in torch.argsort(texts.lengths).split(1_024):
+        for part in torch.argsort(texts.lengths[:first]).split(1_024):
             ids, mask = joined((texts.ids[part], texts.lengths[part]))
             hidden = reader(ids, mask)[1][-1].float() * mask[..., None]
             vectors[part] = functional.normalize(hidden.sum(1), dim=1)
@@ -170,6 +174,8 @@ class Material:
         background: dict[str, set[int]] = {}
         for user, content in data["background"]:
             background.setdefault(user, set()).add(self._of(content))
+        stores = {store["store"] for store in data["stores"]}
+        among_others = [*self._among_others(worlds, stores)]
         self.first_question = len(self.contents)
         shown = [*data["labelled"], *data["chosen"], *data["answering"]]  # a label, then texts
         self._first_answering = first_shown = self.first_question + len(asked)
@@ -177,10 +183,18 @@ class Material:
             len(texts) for _, *texts in (*data["labelled"], *data["chosen"])
         )
         texts = [*self.contents, *asked, *(text for _, *texts in shown for text in texts)]
-        self.texts = Texts(tokenizer, texts, range(self.first_question, first_shown))
+        #: By the number of a text, those in which it stands among others.
+        self.variants: dict[int, list[int]] = {}
+        for place, (own_id, _) in enumerate(among_others, start=len(texts)):
+            self.variants.setdefault(own_id, []).append(place)
+        self.texts = Texts(
+            tokenizer,
+            [*texts, *(text for _, text in among_others)],
+            range(self.first_question, first_shown),
+        )
         self.development = [*_rows_of(shown, first_shown)]
         miner = Reader.stored(folder / f"{BASE}.npz").eval()
-        self._vectors = embedded(miner, self.texts)
+        self._vectors = embedded(miner, self.texts, len(texts))
         self._add_general(data["questions"], sources)
         self.general = len(self.questions)
         of_stores = sum(len(store["asks"]) for store in data["stores"])
@@ -201,6 +215,32 @@ class Material:
     def kind(self, row: tuple[int, int, int]) -> int:
         """What a development row shows: 0 two memories, 1 with a question, 2 a question and one."""
         return 2 if row[1] >= self._first_answering else int(row[0] != NONE)
+
+    def _among_others(
+        self, worlds: dict[str, set[int]], stores: set[str]
+    ) -> Iterator[tuple[int, str]]:
+        """Each text with a few others around it, and its number.
+
+        They are of other threads of its world or of other worlds. Any memory of a store may answer
+        its questions, so beside one of those stand only texts from elsewhere.
+        """
+        every = sorted({*chain(*worlds.values())})
+        for world, ids in worlds.items():
+            near = [] if world in stores else sorted(ids)
+            for own in sorted(ids):
+                for _ in range(VARIANTS):
+                    yield own, self._surrounded(own, near, every)
+
+    def _surrounded(self, own: int, near: Sequence[int], every: Sequence[int]) -> str:
+        parts = [self.contents[own]]
+        wanted = random.randint(SHORTEST_LONG, LONGEST_LONG)
+        while sum(map(len, parts)) < wanted:
+            among = near if near and random.random() < OF_OWN_WORLD else every
+            other = random.choice(among)
+            if other == own or frozenset((own, other)) in self._together:
+                other = random.choice(every)
+            parts.insert(random.randint(0, len(parts)), self.contents[other])
+        return " ".join(part if part[-1:] in ".!?" else f"{part}." for part in parts)
 
     def _of(self, content: str) -> int:
         if content not in self._number:

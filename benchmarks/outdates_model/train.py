@@ -42,6 +42,7 @@ PARTS = 3  # of a batch, by length, so that little is padding
 NEIGHBOUR_COUNTS = 0.7  # as much as a labelled pair
 CHANGES = 0.45  # of the labelled pairs in a step
 ELSEWHERE = 0.3  # of the texts that do not answer a question, taken from elsewhere in its world
+AMONG_OTHERS = 0.4  # of the texts of our own that are read among others
 KINDS = (0.4, 0.2, 0.4)  # of the choices: stale and current, nothing and current, current first
 LABELS_COUNT = 0.3  # as much as what the teacher says
 KEPT, KEPT_EVERY = 0.99, 5  # of the mean of the weights, at every fifth step
@@ -115,7 +116,7 @@ class Training:
         questions, labels, counts = self._questions(phase)
         pairs, outdates, pair_counts = self._pairs(phase)
         choices, is_newer = self._choices(phase)
-        rows = [*questions, *pairs, *choices]
+        rows = [self._among_others(row) for row in (*questions, *pairs, *choices)]
         numbers, taught = self._read(rows)
         first, second = len(questions), len(questions) + len(pairs)
         answers = numbers[:first, ANSWERS].view_as(labels)
@@ -137,6 +138,15 @@ class Training:
         by_kind = (x.tensor_split((first, second)) for x in (own, said))
         as_taught = torch.stack([*map(_distance, *by_kind)]).sum()
         return as_taught + taught.distance + LABELS_COUNT * loss
+
+    def _among_others(self, row: Row) -> Row:
+        """A row, now and then with one of its memories as a part of a longer text."""
+        variants = self.material.variants
+        question, *texts = (
+            random.choice(variants[x]) if x in variants and random.random() < AMONG_OTHERS else x
+            for x in row
+        )
+        return question, texts[0], texts[1]
 
     def _questions(self, phase: Phase) -> tuple[list[Row], Tensor, Tensor]:
         material = self.material

@@ -32,7 +32,7 @@ PRECISION = "int8"  #: matrices are stored and multiplied in 8-bit integers
 _HERE = Path(__file__).parent
 _MODELS = Path("src", "bearinmind_encoder", "models")
 _MADE_FROM = "made-from"  # beside the wheel: the digest of its sources
-_PAIR_TOKENS = 246  # of a question and both memories, and two more: what it was trained with
+_PAIR_TOKENS = 310  # of a question and both memories, and two more: what it was trained with
 _EPOCH = "1577836800"  # the time of every file in the wheel, so that none tells when it was built
 
 

@@ -38,9 +38,10 @@ from bearinmind.types import (
 
 DEPTH = 20  #: the best candidates whose states are looked at
 _FIRST = 3  # a memory that does not stand among these answers something else ...
-ORDERED = 4  #: ... and only these are put in order
+ORDERED = 6  #: ... and only these are put in order ...
+_ORDERED_BY_WORDS = 4  # ... these where no model reads
 _PER_SCORE = 3.0  # log odds that a score lower by a factor e must outweigh (docs/adr/0058)
-_FAR = 0.1  # probability from which on a memory below those is looked for, for one of them ...
+_FAR = 0.03  # probability from which on a memory below those is looked for, for one of them ...
 _MOST_FAR = 3  # ... so many of them ...
 _FAR_SURE = 2.2  # ... and the log odds that put it first
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
@@ -276,7 +277,7 @@ def _word_orders(
     judgements = prevailing_of_pairs(links) if links else ()
     of_pair = {frozenset((x.source, x.target)): x for x in judgements}
     probabilities = {pair: judgement_of(link).probability for pair, link in of_pair.items()}
-    for higher, lower in combinations(judged[:ORDERED], 2):
+    for higher, lower in combinations(judged[:_ORDERED_BY_WORDS], 2):
         one, other = memories[higher.id], memories[lower.id]
         link = of_pair.get(frozenset((one.id, other.id)))
         current = _current(link, memories) if link else _newer(one, other)
@@ -302,7 +303,7 @@ def order_evidence(
     pair = frozenset((lower.id, higher.id))
     states = {
         each.id
-        for each in judged[:ORDERED]
+        for each in judged[:_ORDERED_BY_WORDS]
         if each.id not in pair
         and any(probabilities.get(frozenset((each.id, end)), 0.0) >= OFFER for end in pair)
     }

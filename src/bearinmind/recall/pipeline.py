@@ -264,7 +264,8 @@ class Recall:
         question = groups.Question.of(asked.time.asks, newer.frequency, newer.among)
         preferences: groups.Preferences | None = {} if read_pairs else None
         if read_pairs and not self.rerank:
-            preferences, more = read_states(read_pairs, query.text, judged, links, seen, question)
+            doubtful = groups.to_be_read(judged, links, seen, question)
+            preferences, more = read_states(read_pairs, query.text, doubtful, odds)
             read = read + more if read and more else read or more
         arranged = groups.arrange(judged, links, seen, question, query.group, preferences)
         chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from time import perf_counter
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from bearinmind.outdates.verdicts import with_question
 from bearinmind.protocols import ReadPairs, Reads
 from bearinmind.recall import groups
 from bearinmind.trace import Judged, PairsRead
-from bearinmind.types import Link, Memory, MemoryId
+from bearinmind.types import Memory, MemoryId
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +28,8 @@ FIRST = 3  #: candidates that are read with the question
 SURE = 1.0  #: log odds: what answers so surely makes the others needless
 LONGEST = 450  #: characters of a text that is read: about what the model was trained with
 _PER_ODDS = 0.04  # of the logarithm of a score: what the log odds count (docs/adr/0058)
+_NO_ANSWER = -4.0  # log odds: what answers no more than that is no state of what is asked for ...
+_FAR_BELOW = 8.0  # ... nor is what answers so much less than the older memory (docs/adr/0061)
 ANSWERS = "answers"  #: the factor of a candidate that another place was given
 
 
@@ -67,22 +70,31 @@ def read_first(
 def read_states(
     read_pairs: ReadPairs,
     text: str,
-    judged: Sequence[Judged],
-    links: Sequence[Link],
-    memories: Mapping[MemoryId, Memory],
-    question: groups.Question,
+    pairs: Sequence[tuple[Memory, Memory]],
+    odds: Mapping[MemoryId, float],
 ) -> tuple[groups.Preferences, PairsRead | None]:
-    """Which of two states the question asks for, where that is in doubt."""
-    pairs = groups.to_be_read(judged, links, memories, question)
+    """Which memory of each pair the question asks for; nothing where the newer does not answer.
+
+    `pairs` are those of `groups.to_be_read`, `odds` those of `read_first`.
+    """
     if not pairs:
         return {}, None
-    texts = [with_question(text, older.content, newer.content) for older, newer in pairs]
-    numbers, report = _read(read_pairs, Reads.OUTDATES, texts)
+    unread = {x.id: x for x in chain(*pairs) if x.id not in odds and len(x.content) <= LONGEST}
+    texts = [(text[:LONGEST], memory.content) for memory in unread.values()]
+    numbers, report = _read(read_pairs, Reads.ANSWERS, texts)
+    odds = {**odds, **dict(zip(unread, map(groups.log_odds, numbers), strict=False))}
+    likely = [
+        (older, newer)
+        for older, newer in pairs
+        if odds.get(newer.id, 0.0) > max(_NO_ANSWER, odds.get(older.id, 0.0) - _FAR_BELOW)
+    ]
+    texts = [with_question(text, older.content, newer.content) for older, newer in likely]
+    numbers, more = _read(read_pairs, Reads.OUTDATES, texts)
     preferred = {
         frozenset((one.id, other.id)): number
-        for (one, other), number in zip(pairs, numbers, strict=False)
+        for (one, other), number in zip(likely, numbers, strict=False)
     }
-    return preferred, report
+    return preferred, report + more
 
 
 def _reordered(judged: list[Judged], odds: Mapping[MemoryId, float]) -> list[Judged]:
