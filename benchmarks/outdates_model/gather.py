@@ -144,9 +144,7 @@ def _texts(folder: Path, reported: Reported) -> tuple[list[str], list[dict[str, 
 
 def _with_long(name: str) -> list[dict[str, Any]]:
     """Threads or stores, and those of long memories."""
-    short, long = (
-        [*_lines(DATA / "changes" / f"{kind}.jsonl")] for kind in (name, f"long_{name}")
-    )
+    short, long = ([*_lines(DATA / "changes" / f"{kind}.jsonl")] for kind in (name, f"long_{name}"))
     return short + LONG_TIMES * long
 
 

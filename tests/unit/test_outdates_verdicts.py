@@ -37,7 +37,7 @@ from bearinmind.types import (
 
 DAY = timedelta(days=1)
 START = datetime(2025, 1, 1, tzinfo=UTC)
-NAMES = "abcdef"
+NAMES = "abcdefgh"
 
 
 def memory(name: str, trust: Trust = Trust.AGENT, **fields: Any) -> Memory:
@@ -297,24 +297,24 @@ def ordered(order: str, links: list[Link], preferences: Mapping[str, float]) -> 
 
 
 def test_a_newer_state_from_further_down_comes_first_if_the_question_surely_prefers_it() -> None:
-    links = [link("fa", probability=0.3)]
-    [(older, newer)] = to_be_read(scored("abcdef"), links, ALL, Question(Asks.NONE, {}))
-    assert (older.id, newer.id) == ("a", "f")
-    assert ordered("abcdef", links, {"fa": 0.97}) == "fabcde"
-    assert ordered("abcdef", links, {"fa": 0.8}) == "abcdef"
+    links = [link("ha", probability=0.3)]
+    [(older, newer)] = to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {}))
+    assert (older.id, newer.id) == ("a", "h")
+    assert ordered(NAMES, links, {"ha": 0.97}) == "habcdefg"
+    assert ordered(NAMES, links, {"ha": 0.8}) == NAMES
 
 
 def test_a_doubtful_newer_state_from_further_down_is_not_even_read() -> None:
-    links = [link("fa", probability=0.05)]
-    assert to_be_read(scored("abcdef"), links, ALL, Question(Asks.NONE, {})) == []
+    links = [link("ha", probability=0.025)]
+    assert to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {})) == []
 
 
 def test_of_several_states_that_come_before_one_the_newest_is_the_first() -> None:
-    links = unsure("ca", "fa")
-    assert ordered("abcdef", links, {"ca": 0.99, "fa": 0.99}) == "fcabde"
+    links = unsure("ca", "ha")
+    assert ordered(NAMES, links, {"ca": 0.99, "ha": 0.99}) == "hcabdefg"
 
 
 def test_marked_states_below_the_best_are_in_order_without_a_look() -> None:
-    links = [link("fe", probability=0.95)]
-    assert to_be_read(scored("abcdef"), links, ALL, Question(Asks.NONE, {})) == []
-    assert ordered("abcdef", links, {}) == "abcdfe"
+    links = [link("hg", probability=0.95)]
+    assert to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {})) == []
+    assert ordered(NAMES, links, {}) == "abcdefhg"

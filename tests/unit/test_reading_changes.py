@@ -105,7 +105,8 @@ def test_a_question_is_read_with_both_and_the_trace_says_so(mind: Mind, clock: F
     assert first.endswith("with Hanna.")
     assert second.startswith("Ring Piet")
     assert answer.trace.read is not None
-    assert answer.trace.read.pairs == 2  # the first, which surely answers, and both together
+    # The first, which surely answers, the newer one alone, and both together.
+    assert answer.trace.read.pairs == 3
 
 
 def test_a_reader_that_fails_costs_the_order_and_is_told(mind: Mind, clock: FixedClock) -> None:
