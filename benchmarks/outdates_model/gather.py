@@ -34,7 +34,7 @@ BASE = "e5-small"  #: the published encoder that the training starts from
 OWN_SETS = ("agent-store", "changes", "notes", "stores", "unanswerable")
 PAIRS = ("train", "train2", "train3")
 BACKGROUND = ("background", "background2")
-LONG_TIMES = 5  # that threads and stores of long memories are there: they are few
+LONG_TIMES = 2  # that threads and stores of long memories are there: memories are long
 #: They overlap with sets that are reported on, or hold no questions.
 LEFT_OUT = ("strategyqa-facts", "sni-adversarialqa-answerable", "intents")
 IN_A_ROW = 10  # words that two texts may not have in common

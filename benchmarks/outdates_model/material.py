@@ -26,6 +26,8 @@ WIDTHS = 16  # tokens by which batches differ in width: few shapes are fast
 NEAREST, FURTHEST = 10, 150
 ELSEWHERE = 2  # texts of other worlds beside a question
 NEIGHBOURS = 10  # of each memory, that are taken for two things
+THREAD = 8  # memories of a thread: of a larger one most have nothing to do with each other ...
+NEAR = 3  # ... so a memory is told from the nearest of those that it does not outdate
 BASE = "e5-small"  #: what the training starts from, and what finds wrong answers
 #: Memories are longer than what was written to learn from: a text is also read among others.
 VARIANTS = 3  # of each text, in which it stands among others
@@ -158,15 +160,16 @@ class Material:
         own: list[tuple[str, list[int], list[int], float]] = []
         #: Where the older states what was, where it does not answer, and where only it answers.
         self.choices: tuple[list[Choice], ...] = ([], [], [])
+        large: list[list[int]] = []  # threads of many memories
         for thread in map(as_thread, data["pairs"] + data["threads"] + data["stores"]):
-            ids = [self._of(text) for text in thread.memories]
+            ids = self._take(thread)
             worlds.setdefault(thread.world, set()).update(ids)
-            if thread.pairs:
-                self._together |= {frozenset(two) for two in combinations(ids, 2)}
-            self.pairs += [(ids[older], ids[newer], label) for newer, older, label in thread.pairs]
+            if thread.pairs and len(ids) > THREAD:
+                large.append(ids)
             for text, now, stale, counts in thread.asks:
                 answers = [ids[x] for x in (*now, *stale)]
-                others = [x for x in ids if x not in answers and thread.pairs]
+                is_small = thread.pairs and len(ids) <= THREAD  # else the nearest are looked for
+                others = [x for x in ids if x not in answers and is_small]
                 if thread.pairs:
                     self._add_choices(len(asked), ids, now, stale)
                 own.append((thread.world, answers, others, counts))
@@ -200,9 +203,16 @@ class Material:
         of_stores = sum(len(store["asks"]) for store in data["stores"])
         self.first_store = len(asked) - of_stores
         self._add_own(own, {world: sorted(ids) for world, ids in worlds.items()})
-        self.changes = [pair for pair in self.pairs if pair[2]]
-        self.near_misses = [pair for pair in self.pairs if not pair[2]]
+        self._leave_out_far(large)
         self.neighbours = self._neighbours([*worlds.values(), *background.values()])
+
+    def _take(self, thread: Thread) -> list[int]:
+        """Take the memories of a thread and its pairs; the numbers of the memories."""
+        ids = [self._of(text) for text in thread.memories]
+        if thread.pairs:
+            self._together |= {frozenset(two) for two in combinations(ids, 2)}
+        self.pairs += [(ids[older], ids[newer], label) for newer, older, label in thread.pairs]
+        return ids
 
     def _add_choices(self, question: int, ids: list[int], now: list[int], stale: list[int]) -> None:
         """Each two memories of which one answers a question truly, and one does not."""
@@ -292,6 +302,32 @@ class Material:
             wrong = [x for x in near[place] if x not in answers and x not in others]
             elsewhere = [x for x in far[NEAREST:] if x not in of_world[world]]
             self.questions.append(Question(answers, others, counts, wrong[:12], elsewhere))
+
+    def _leave_out_far(self, threads: list[list[int]]) -> None:
+        """Tell changes and near-misses apart, without what is easily told in large threads."""
+        far = self._far(threads)
+        self.changes = [pair for pair in self.pairs if pair[2]]
+        self.near_misses = [x for x in self.pairs if not x[2] and frozenset(x[:2]) not in far]
+        self.choices = tuple(
+            [x for x in kind if self._is_near(x) or frozenset((x.older, x.newer)) not in far]
+            for kind in self.choices
+        )
+
+    def _far(self, threads: list[list[int]]) -> set[frozenset[int]]:
+        """The pairs of large threads of which neither memory is one of the other's nearest."""
+        far = set()
+        for ids in threads:
+            vectors = self._vectors[torch.tensor(ids, device=DEVICE)]
+            rows = (vectors @ vectors.T).topk(NEAR + 1).indices.tolist()
+            near = {frozenset((ids[a], ids[b])) for a, row in enumerate(rows) for b in row}
+            far |= {frozenset(two) for two in combinations(ids, 2)} - near
+        return far
+
+    def _is_near(self, choice: Choice) -> bool:
+        """Whether the memory that does not answer is one of the nearest to the question."""
+        question = self.questions[choice.question]
+        wrong = choice.older if choice.is_newer else choice.newer
+        return wrong in question.near[:NEAR] or wrong in question.answers
 
     def _neighbours(self, worlds: list[set[int]]) -> list[tuple[int, int]]:
         """Memories of one world that are near each other and of no thread together."""

@@ -277,6 +277,7 @@ def main() -> None:
     parser.add_argument("--further", type=Path, metavar="READER", help="go on from this one")
     parser.add_argument("--student", type=Path, metavar="READER", help="train one of this teacher")
     parser.add_argument("--share", type=float, default=1.0, help="of the time, for a trial")
+    parser.add_argument("--rate", type=float, help="of learning, instead of the usual one")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--name", default="reader", help="of the file that is written")
     options = parser.parse_args()
@@ -300,7 +301,8 @@ def main() -> None:
     else:
         training, phases = Training(Reader.stored(base), material), TEACHER
     for phase in phases:
-        training.run(phase._replace(seconds=phase.seconds * options.share))
+        rate = options.rate or phase.rate
+        training.run(phase._replace(seconds=phase.seconds * options.share, rate=rate))
     training.reader.save(folder / f"{options.name}.npz")
 
 

@@ -74,15 +74,15 @@ def order(looked: FirstRead) -> str:
 
 
 def test_what_answers_comes_first_and_what_was_not_read_keeps_its_place() -> None:
-    reader = Reader({"a": 0.1, "b": 0.2, "c": 0.6, "d": 0.99})
-    looked = look(reader, *map(memory, "abcd"))
-    assert order(looked) == "cbad"
-    assert reader.read == ["a", "b", "c"]
+    reader = Reader({"a": 0.1, "b": 0.2, "c": 0.6, "d": 0.1, "e": 0.1, "f": 0.99})
+    looked = look(reader, *map(memory, "abcdef"))
+    assert order(looked) == "cbadef"
+    assert reader.read == [*"abcde"]
     assert len(reader.read) == FIRST
     scores = [each.score for each in looked.judged]
     assert scores == sorted(scores, reverse=True)
     assert looked.judged[0].factors[ANSWERS] > 1
-    assert looked.odds.keys() == {"a", "b", "c"}
+    assert looked.odds.keys() == {*"abcde"}
 
 
 def test_a_first_candidate_that_surely_answers_needs_no_others() -> None:
@@ -140,6 +140,13 @@ def test_a_newer_memory_that_does_not_answer_is_no_present_state(
     assert report.pairs == 2 + is_preferred
 
 
+def test_an_older_memory_that_does_not_answer_is_no_earlier_state() -> None:
+    reader = StateReader({"a": 0.04, "b": 0.9})
+    preferences, _ = read_states(reader, QUESTION, [(memory("a"), memory("b"))], {})
+    assert preferences == {}
+    assert reader.read == [(Reads.ANSWERS, "a")]  # the newer one need not be read
+
+
 def test_what_was_read_as_an_answer_is_not_read_again() -> None:
     reader, pair = StateReader({"b": 0.9}), (memory("a"), memory("b" * (LONGEST + 1)))
     read_states(reader, QUESTION, [pair], {MemoryId("a"): 3.0})
@@ -183,7 +190,7 @@ def test_the_shipped_model_tells_an_answer_from_the_same_subject(embedders: Embe
             ("What is the capital of Peru?", "If the boiler fails, ring Mr Osei."),
         ],
     )
-    assert answers > 0.9
+    assert answers > 0.7
     assert max(near_miss, other) < 0.1
 
 
@@ -201,3 +208,19 @@ def test_what_nobody_stored_is_not_found_though_its_words_are_there(embedders: E
     assert known.hits[0].memory.content.startswith("The plumber")
     assert known.hits[0].probability > max((x.probability for x in unknown.hits), default=0.0)
     assert unknown.verdict is not Verdict.FOUND
+
+
+def test_the_history_of_a_thing_shows_a_change_that_was_only_mentioned(
+    embedders: Embedders,
+) -> None:
+    was, is_now = (
+        "Nightly database dumps go to Backblaze, the last nine are kept.",
+        "Restore drill: fetched last night's database dump from Wasabi, 41 minutes to a replica.",
+    )
+    with Mind(TemporaryStore(), Settings(user="ada"), embedders=embedders) as mind:
+        mind.store(was, created_at="2025-03-01")
+        mind.store(is_now, created_at="2025-09-01")
+        mind.store("The nightly build starts at two and takes an hour.", created_at="2025-10-01")
+        mind.work.wait()
+        [chain] = mind.history("where do our database dumps go?").chains
+    assert [state.memory.content for state in chain] == [was, is_now]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from bearinmind.errors import InvalidLink, InvalidProvenance, MemoryNotFound, NothingToResolve
 from bearinmind.outdates.verdicts import (
@@ -20,7 +21,9 @@ from bearinmind.outdates.verdicts import (
 )
 from bearinmind.protocols import Page, Readable, Store
 from bearinmind.recall import history, owned_ids, shared
+from bearinmind.recall.groups import Preferences
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
+from bearinmind.recall.second_look import read_states
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.resolve import Resolved, says
 from bearinmind.text import ids
@@ -174,8 +177,14 @@ class States:
         best = [hit.memory for hit in hits if hit.score >= _NEAR * hits[0].score]
         near = [owned_ids.as_seen_by(self.scope, memory) for memory in best]
         view = self._view(query.filter)
-        chains = history.thing_history(view, query.filter, query.text, near, limit)
+        prefer = partial(self._preferred, query.text)
+        chains = history.thing_history(view, query.filter, query.text, near, limit, prefer)
         return owned_ids.bare_history(chains)
+
+    def _preferred(self, thing: str, pairs: Sequence[tuple[Memory, Memory]]) -> Preferences:
+        """What a model that reads both says of each pair; nothing where there is none."""
+        read_pairs = self.recall.pair_reader()
+        return read_states(read_pairs, thing, pairs, {})[0] if read_pairs else {}
 
     def _named(self, id: str, others: Sequence[Memory]) -> tuple[Memory, Sequence[Memory]]:
         """The memory of an id with others, or the memories that a proposal names."""

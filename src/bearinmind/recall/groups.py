@@ -41,8 +41,8 @@ _FIRST = 3  # a memory that does not stand among these answers something else ..
 ORDERED = 6  #: ... and only these are put in order ...
 _ORDERED_BY_WORDS = 4  # ... these where no model reads
 _PER_SCORE = 3.0  # log odds that a score lower by a factor e must outweigh (docs/adr/0058)
-_FAR = 0.03  # probability from which on a memory below those is looked for, for one of them ...
-_MOST_FAR = 3  # ... so many of them ...
+_FAR = 0.06  # probability from which on a memory below those is looked for, for one of them ...
+_MOST_FAR = 2  # ... so many of them (docs/adr/0062) ...
 _FAR_SURE = 2.2  # ... and the log odds that put it first
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # no probability counts as more, not even what somebody has decided
@@ -160,10 +160,10 @@ def to_be_read(
     if question.asks is Asks.THEN:
         return []
     linked = [*_linked(judged, links, memories)]
-    unsure = [x for x in linked if not x.is_far and x.probability < MARK]
+    behind = [x for x in linked if x.is_behind and not x.is_far and x.probability < MARK]
     below = [x for x in linked if x.from_below and x.probability >= _FAR]
     below.sort(key=lambda x: (-x.probability, x.newer.id, x.older.id))
-    chosen = [*(unsure if any(x.is_behind for x in unsure) else ()), *below[:_MOST_FAR]]
+    chosen = [*behind, *below[:_MOST_FAR]]
     return [(memories[x.older.id], memories[x.newer.id]) for x in chosen]
 
 
@@ -207,8 +207,8 @@ def _read_orders(
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
     """Which candidates precede which, where a model reads: linked pairs alone.
 
-    A pair that is already in order is named as well, so that no other pair undoes it. Of several
-    states that come before the same one the newest is the first.
+    A marked pair that is already in order is named as well, so that no other pair undoes it. Of
+    several states that come before the same one the newest is the first.
     """
     lifted: dict[MemoryId, list[MemoryId]] = {}
     for pair in _linked(judged, links, memories):

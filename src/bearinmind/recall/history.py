@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bearinmind import errors
-from bearinmind.outdates.verdicts import is_decided, judgement_of, outdated
+from bearinmind.outdates.verdicts import (
+    MARK,
+    OFFER,
+    is_decided,
+    judgement_of,
+    outdated,
+    prevailing_of_pairs,
+)
 from bearinmind.protocols import Page, Readable, Statistics, Store
 from bearinmind.recall.eligibility import heads
 from bearinmind.recall.pipeline import LARGEST_LIMIT, check_number
@@ -40,12 +47,14 @@ _POOL = 300  # the newest memories, among which a brief is chosen
 _NEAREST = 3  # memories of a brief that answer its query
 MOST_BYTES = 1_000_000
 _CHANGING = (LinkKind.OUTDATES, LinkKind.SUPERSEDES)
-_CHAINED = 0.25  # from this probability on a link makes a chain
+_PREFERRED = 0.9  # from this probability on the newer of two hits is a later state (docs/adr/0062)
 _MOST_IN_CHAINS = 1_000  # memories that are looked at for the history of a thing
 #: In which states others' memories are seen; what is deleted or superseded is its owner's alone.
 _SEEN = frozenset({State.LIVE, State.EXPIRED})
 
 Owner = Whose | UserId | None  #: whose memories are meant; None for all that can be seen
+#: Of pairs, the older first: how probably the newer one states what holds now of a thing.
+Prefer = Callable[[Sequence[tuple[Memory, Memory]]], Mapping[frozenset[MemoryId], float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,13 +185,20 @@ def verdicts_above(
 
 
 def thing_history(
-    view: Readable, filter: Filter, thing: str, hits: Sequence[Memory], limit: int
+    view: Readable,
+    filter: Filter,
+    thing: str,
+    hits: Sequence[Memory],
+    limit: int,
+    prefer: Prefer = lambda _pairs: {},
 ) -> ThingHistory:
     """The states of what the best hits are about, by what supersedes or outdates what.
 
-    Where nothing has changed, the best hit is the only state.
+    Of two hits that may be states of one thing `prefer` says whether the newer one is its present
+    state. Where nothing has changed, the best hit is the only state.
     """
     links = _chains_of(view, filter, [memory.id for memory in hits])
+    links = _with_preferred(links, {memory.id: memory for memory in hits}, prefer)
     memories = {x.id: x for x in hits} | view.get_many(filter.scope, _ends(links))
     seen = {id_: x for id_, x in memories.items() if not x.sensitive and x.deleted_at is None}
     verdicts = outdated(links, seen)
@@ -199,6 +215,25 @@ def thing_history(
     return ThingHistory(thing=thing, chains=tuple(map(tuple, best)))
 
 
+def _with_preferred(
+    links: Iterable[Link], hits: Mapping[MemoryId, Memory], prefer: Prefer
+) -> list[Link]:
+    """The links, those between two hits marked where a look at both says so."""
+    pairs = prevailing_of_pairs(links)
+    doubtful = [
+        x
+        for x in pairs
+        if hits.keys() >= {x.source, x.target} and 0 < judgement_of(x).probability < MARK
+    ]
+    preferred = prefer([(hits[x.target], hits[x.source]) for x in doubtful])
+    return [
+        replace(x, judgement=replace(judgement_of(x), probability=MARK))
+        if preferred.get(frozenset((x.source, x.target)), 0.0) >= _PREFERRED
+        else x
+        for x in pairs
+    ]
+
+
 def _chains_of(view: Readable, filter: Filter, ids: Sequence[MemoryId]) -> list[Link]:
     """The links by which these memories are part of chains, up and down."""
     links: dict[Link, None] = {}
@@ -209,7 +244,7 @@ def _chains_of(view: Readable, filter: Filter, ids: Sequence[MemoryId]) -> list[
         links |= {
             x: None
             for x in (*around, *above)
-            if is_decided(x) or judgement_of(x).probability >= _CHAINED
+            if is_decided(x) or judgement_of(x).probability >= OFFER
         }
         frontier = [end for end in _ends(links) if end not in seen]
         seen |= {*frontier}

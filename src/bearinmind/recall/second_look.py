@@ -1,8 +1,8 @@
 """A second look at the best candidates, by a model that reads them together with the question.
 
 It costs milliseconds for each text, so it reads as few as it can: the first candidate and, unless
-that one surely answers, the next two; no long text, which it has not learnt to judge; of two states
-of one thing only those that are in doubt.
+that one surely answers, the next four; no long text, which it has not learnt to judge; of two
+states of one thing only those that are in doubt and answer.
 A model that fails leaves the order and the verdict to the scores, and the answer says so.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from time import perf_counter
 from typing import NamedTuple
 
@@ -24,11 +23,13 @@ from bearinmind.types import Memory, MemoryId
 
 logger = logging.getLogger(__name__)
 
-FIRST = 3  #: candidates that are read with the question
+FIRST = 5  #: candidates that are read with the question
 SURE = 1.0  #: log odds: what answers so surely makes the others needless
 LONGEST = 450  #: characters of a text that is read: about what the model was trained with
-_PER_ODDS = 0.04  # of the logarithm of a score: what the log odds count (docs/adr/0058)
-_NO_ANSWER = -4.0  # log odds: what answers no more than that is no state of what is asked for ...
+_PER_ODDS = 0.1  # of the logarithm of a score: what the log odds count (docs/adr/0062)
+# Log odds: what answers no more than that is no earlier state of what is asked for ...
+_NO_STATE = -3.0  # (docs/adr/0062)
+_NO_ANSWER = -4.0  # ... or no present one ...
 _FAR_BELOW = 8.0  # ... nor is what answers so much less than the older memory (docs/adr/0061)
 ANSWERS = "answers"  #: the factor of a candidate that another place was given
 
@@ -73,28 +74,40 @@ def read_states(
     pairs: Sequence[tuple[Memory, Memory]],
     odds: Mapping[MemoryId, float],
 ) -> tuple[groups.Preferences, PairsRead | None]:
-    """Which memory of each pair the question asks for; nothing where the newer does not answer.
+    """Which memory of each pair the question asks for; nothing where one of them does not answer.
 
     `pairs` are those of `groups.to_be_read`, `odds` those of `read_first`.
     """
     if not pairs:
         return {}, None
-    unread = {x.id: x for x in chain(*pairs) if x.id not in odds and len(x.content) <= LONGEST}
-    texts = [(text[:LONGEST], memory.content) for memory in unread.values()]
-    numbers, report = _read(read_pairs, Reads.ANSWERS, texts)
-    odds = {**odds, **dict(zip(unread, map(groups.log_odds, numbers), strict=False))}
+    odds, report = _with_odds(read_pairs, text, [older for older, _ in pairs], odds)
+    stated = [pair for pair in pairs if odds.get(pair[0].id, 0.0) > _NO_STATE]
+    odds, more = _with_odds(read_pairs, text, [newer for _, newer in stated], odds)
     likely = [
         (older, newer)
-        for older, newer in pairs
+        for older, newer in stated
         if odds.get(newer.id, 0.0) > max(_NO_ANSWER, odds.get(older.id, 0.0) - _FAR_BELOW)
     ]
     texts = [with_question(text, older.content, newer.content) for older, newer in likely]
-    numbers, more = _read(read_pairs, Reads.OUTDATES, texts)
+    numbers, last = _read(read_pairs, Reads.OUTDATES, texts)
     preferred = {
         frozenset((one.id, other.id)): number
         for (one, other), number in zip(likely, numbers, strict=False)
     }
-    return preferred, report + more
+    return preferred, report + more + last
+
+
+def _with_odds(
+    read_pairs: ReadPairs,
+    text: str,
+    memories: Sequence[Memory],
+    odds: Mapping[MemoryId, float],
+) -> tuple[Mapping[MemoryId, float], PairsRead]:
+    """The log odds with those of these memories, unless they are long; and what reading took."""
+    unread = {x.id: x for x in memories if x.id not in odds and len(x.content) <= LONGEST}
+    texts = [(text[:LONGEST], memory.content) for memory in unread.values()]
+    numbers, report = _read(read_pairs, Reads.ANSWERS, texts)
+    return {**odds, **dict(zip(unread, map(groups.log_odds, numbers), strict=False))}, report
 
 
 def _reordered(judged: list[Judged], odds: Mapping[MemoryId, float]) -> list[Judged]:
