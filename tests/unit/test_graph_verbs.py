@@ -10,6 +10,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.graph.importer import Line
+from bearinmind.outdates.verdicts import MARK
 from bearinmind.testing import FixedClock
 from bearinmind.types import Decider, Judgement, Link, LinkKind
 
@@ -116,7 +117,7 @@ def test_what_is_trusted_less_contradicts_nothing_unless_a_person_says_so(memory
     texts = ("Atlas uses Redis.", "user"), ("Atlas uses Valkey.", "external")
     older, newer = (memory.store(text, trust=trust).memory.id for text, trust in texts)
     memory.work.wait()
-    judgement = Judgement(probability=0.9, by=Decider.SCORER)
+    judgement = Judgement(probability=MARK, by=Decider.SCORER)
     link = Link(
         source=newer,
         target=older,

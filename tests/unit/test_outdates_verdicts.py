@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.outdates.verdicts import outdated, prevailing
+from bearinmind.outdates.verdicts import MARK, outdated, prevailing
 from bearinmind.recall.groups import (
     OrderWeights,
     Question,
@@ -64,7 +64,7 @@ def memory(name: str, trust: Trust = Trust.AGENT, **fields: Any) -> Memory:
 
 
 def link(
-    pair: str, by: Decider | None = Decider.SCORER, probability: float = 0.9, day: int = 9
+    pair: str, by: Decider | None = Decider.SCORER, probability: float = MARK, day: int = 9
 ) -> Link:
     """The link "ba": b outdates a."""
     judgement = Judgement(probability=probability, by=by) if by else None

@@ -16,7 +16,7 @@ from bearinmind.types import (
     Trust,
 )
 
-MARK = 0.9  #: from this probability on a memory is marked outdated, and grouped
+MARK = 0.92  #: from this probability on a memory is marked outdated, and grouped
 AT_ONCE = 0.09  #: from this one on it is asked which holds, while a memory is stored ...
 OFFER = 0.06  #: ... and from this one on later, once both were compared in the background
 KEEP = 0.02  #: from this one on a link is kept; below `OFFER` it only helps to order answers

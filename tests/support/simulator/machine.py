@@ -10,6 +10,7 @@ from random import Random
 
 from bearinmind.changes import Peer, SubjectKind
 from bearinmind.errors import MindError
+from bearinmind.outdates.verdicts import MARK
 from bearinmind.protocols import Store
 from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Changes, Remember
@@ -349,7 +350,7 @@ def _inferred(older: Memory, newer: Memory) -> Link:
         target=older.id,
         kind=LinkKind.OUTDATES,
         created_at=newer.updated_at,
-        judgement=Judgement(probability=0.9, by=Decider.SCORER, evidence=("it says so",)),
+        judgement=Judgement(probability=MARK, by=Decider.SCORER, evidence=("it says so",)),
     )
 
 
