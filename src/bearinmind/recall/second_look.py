@@ -55,13 +55,11 @@ def read_first(
     short = [x for x in first if len(memories[x.id].content) <= LONGEST]
     if read_pairs is None or not short or not text.strip():
         return FirstRead(judged)
-    odds: dict[MemoryId, float] = {}
+    odds: Mapping[MemoryId, float] = {}
     report: PairsRead | None = None
     for some in (short[:1], short[1:]):
-        texts = [(text[:LONGEST], memories[x.id].content) for x in some]
-        numbers, took = _read(read_pairs, Reads.ANSWERS, texts)
+        odds, took = _with_odds(read_pairs, text, [memories[x.id] for x in some], odds)
         report = took + report if report else took
-        odds |= {x.id: groups.log_odds(number) for x, number in zip(some, numbers, strict=False)}
         if took.error or max(odds.values()) > SURE:
             break
     settled = is_ordered or len(short) < len(first)
