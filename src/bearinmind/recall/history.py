@@ -198,9 +198,9 @@ def thing_history(
     state. Where nothing has changed, the best hit is the only state.
     """
     links = _chains_of(view, filter, [memory.id for memory in hits])
-    links = _with_preferred(links, {memory.id: memory for memory in hits}, prefer)
     memories = {x.id: x for x in hits} | view.get_many(filter.scope, _ends(links))
     seen = {id_: x for id_, x in memories.items() if not x.sensitive and x.deleted_at is None}
+    links += _preferred(links, {x.id: x for x in hits if x.id in seen}, prefer)
     verdicts = outdated(links, seen)
     paths = {id_: _path(verdicts, id_) for id_ in seen}
     in_order = sorted(seen.values(), key=lambda x: (-len(paths[x.id]), x.created_at, x.id))
@@ -215,22 +215,20 @@ def thing_history(
     return ThingHistory(thing=thing, chains=tuple(map(tuple, best)))
 
 
-def _with_preferred(
+def _preferred(
     links: Iterable[Link], hits: Mapping[MemoryId, Memory], prefer: Prefer
 ) -> list[Link]:
-    """The links, those between two hits marked where a look at both says so."""
-    pairs = prevailing_of_pairs(links)
+    """The doubtful links between two hits that a look at both confirms, as marks."""
     doubtful = [
         x
-        for x in pairs
+        for x in prevailing_of_pairs(links)
         if hits.keys() >= {x.source, x.target} and 0 < judgement_of(x).probability < MARK
     ]
     preferred = prefer([(hits[x.target], hits[x.source]) for x in doubtful])
     return [
         replace(x, judgement=replace(judgement_of(x), probability=MARK))
+        for x in doubtful
         if preferred.get(frozenset((x.source, x.target)), 0.0) >= _PREFERRED
-        else x
-        for x in pairs
     ]
 
 
