@@ -190,7 +190,7 @@ def thing_history(
     thing: str,
     hits: Sequence[Memory],
     limit: int,
-    prefer: Prefer = lambda _pairs: {},
+    prefer: Prefer,
 ) -> ThingHistory:
     """The states of what the best hits are about, by what supersedes or outdates what.
 
