@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from bearinmind import Mind
 from bearinmind.app.sync import connection, lock_of
 from bearinmind.sync.replica import held
-from support.faulty_server import faulty, hangs_up
+from support.faulty_server import Handler, Seen, behaves, faulty, hangs_up
 from support.http_server import Serving, serving, wait_until
 
 OFTEN = 0.05  # seconds
@@ -120,17 +121,13 @@ def test_nothing_is_synced_by_itself_when_that_is_turned_off(
         assert laptop.sync.status().waits == 1
 
 
-@pytest.mark.parametrize("command", ["work --watch", "sync watch"])
-def test_a_command_that_stays_keeps_its_store_in_step(
-    server: Serving, tmp_path: Path, command: str
-) -> None:
-    store = tmp_path / "laptop.db"
-    with machine(store, server, sync_seconds=0) as laptop:
-        laptop.store("the walrus eats fish")
+@contextmanager
+def staying(store: Path, key: str, command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that syncs until it is interrupted, in a process of its own."""
     environment = {
         "BEARINMIND_EMBEDDER": "none",
         "BEARINMIND_SYNC_SECONDS": str(OFTEN),
-        "BEARINMIND_SYNC_KEY": server.key("ada"),
+        "BEARINMIND_SYNC_KEY": key,
     }
     worker = subprocess.Popen(
         [sys.executable, "-m", "bearinmind", "--store", store, "--user", "ada", *command.split()],
@@ -139,12 +136,46 @@ def test_a_command_that_stays_keeps_its_store_in_step(
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: server.bearinmind.for_user("ada").stats().live == 1)
-        worker.send_signal(signal.SIGINT)
-        assert worker.wait(60) == 130  # interrupted, as it was told
+        yield worker
     finally:
         worker.kill()
         worker.wait()
+
+
+@pytest.mark.parametrize("command", ["work --watch", "sync watch"])
+def test_a_command_that_stays_keeps_its_store_in_step(
+    server: Serving, tmp_path: Path, command: str
+) -> None:
+    store = tmp_path / "laptop.db"
+    with machine(store, server, sync_seconds=0) as laptop:
+        laptop.store("the walrus eats fish")
+    with staying(store, server.key("ada"), command) as worker:
+        wait_until(lambda: server.bearinmind.for_user("ada").stats().live == 1)
+        worker.send_signal(signal.SIGINT)
+        assert worker.wait(60) == 130  # interrupted, as it was told
+
+
+def test_an_interrupt_in_the_middle_of_a_round_ends_it_after_the_round(
+    server: Serving, tmp_path: Path
+) -> None:
+    store = tmp_path / "laptop.db"
+    go_on = threading.Event()
+
+    def waits(handler: Handler, seen: Seen) -> None:
+        go_on.wait(60)
+        behaves(handler, seen)
+
+    with faulty(server.url) as between:
+        with connected(store, between.url, server.key("ada"), sync_seconds=0) as laptop:
+            laptop.store("the walrus eats fish")
+        between.seen.clear()
+        between.always = waits
+        with staying(store, server.key("ada"), "sync watch") as worker:
+            wait_until(lambda: bool(between.seen))
+            worker.send_signal(signal.SIGINT)
+            go_on.set()
+            assert worker.wait(60) == 130
+    assert server.bearinmind.for_user("ada").stats().live == 1
 
 
 def test_a_replica_recalls_with_every_leg_while_its_server_is_down(tmp_path: Path) -> None:

@@ -103,25 +103,25 @@ def stay(app: Mind, worker: Worker, *, idle: float | None) -> WorkDone:
     from bearinmind.app.sync import in_step  # noqa: PLC0415  as above
 
     loans = Loans(app)
-    with stopping_on_signals(worker), _lending(app, loans, worker), in_step(app):
+    with stopping_on_signals(worker.stop), _lending(app, loans, worker), in_step(app):
         loans.warm()
         return worker.watch(lambda _: loans.warm(), idle=idle)
 
 
 @contextlib.contextmanager
-def stopping_on_signals(worker: Worker) -> Iterator[None]:
-    """A first signal lets the worker finish what it has in hand, a second one does not."""
+def stopping_on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """A first signal asks for an end and lets finish what is in hand; a second one does not."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
 
-    def stop(number: int, _: FrameType | None) -> None:
+    def handle(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.default_int_handler)
-        worker.stop()
+        stop()
 
     for number in _SIGNALS:
-        signal.signal(number, stop)
+        signal.signal(number, handle)
     try:
         yield
     finally:

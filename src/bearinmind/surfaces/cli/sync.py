@@ -18,8 +18,9 @@ from bearinmind.app.sync import connection, lock_of
 from bearinmind.changes import Peer, Subject, SubjectKind
 from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.surfaces import lines
+from bearinmind.surfaces.background import stopping_on_signals
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, tell
+from bearinmind.surfaces.cli.session import INTERRUPTED, Session, tell
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
@@ -38,6 +39,7 @@ from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 from bearinmind.sync.replica import held
 from bearinmind.text.analysis import one_line
 from bearinmind.types import UserId
+from bearinmind.work.worker import Wakeup
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -172,7 +174,9 @@ def watch(run: Session) -> None:
     """Sync every `sync_seconds` until interrupted, and say what was done."""
     every = run.settings.sync_seconds or _EVERY
     run.note(f"Syncing every {every:g} seconds; Ctrl-C ends it.")
-    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
+    # An interrupt that is raised in the middle of a round may end as an error in its report.
+    ended = Wakeup()
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind, stopping_on_signals(ended.set):
         while True:
             report = _round(run, mind, quiet=True)
             if run.as_json or report.pulled or report.pushed or report.refused or report.copied:
@@ -180,7 +184,8 @@ def watch(run: Session) -> None:
                 sys.stdout.flush()
             if error := report.error:
                 tell(error, as_json=run.as_json)
-            time.sleep(every)
+            if ended.wait(every):
+                raise typer.Exit(INTERRUPTED)
 
 
 # ---- what they share ---------------------------------------------------------------------------

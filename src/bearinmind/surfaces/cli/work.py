@@ -133,7 +133,7 @@ def interruptible(
     status = mind.work.status()
     waiting = (status.of_kind(kind) if kind else status).waiting
     with (
-        stopping_on_signals(worker),
+        stopping_on_signals(worker.stop),
         counting(what, waiting, "jobs") if waiting else nullcontext(None) as bar,
     ):
         return step(bar or (lambda _: None))
