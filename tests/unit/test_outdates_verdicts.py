@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bearinmind.outdates.verdicts import MARK, outdated, prevailing
 from bearinmind.recall.groups import (
+    Arranged,
     OrderWeights,
     Question,
     arrange,
@@ -318,3 +319,32 @@ def test_marked_states_below_the_best_are_in_order_without_a_look() -> None:
     links = [link("hg", probability=0.95)]
     assert to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {})) == []
     assert ordered(NAMES, links, {}) == "abcdefhg"
+
+
+LONG = ALL | {MemoryId("b"): memory("b", content="The weather was fine. " * 30)}
+
+
+@pytest.mark.parametrize(
+    ("links", "is_read"),
+    [([], True), ([link("ba", probability=0.0)], False)],  # somebody said that both hold
+)
+def test_a_long_memory_is_read_with_an_older_one_that_nobody_compared(
+    links: list[Link], is_read: bool
+) -> None:
+    question = Question(Asks.NONE, {})
+    assert bool(to_be_read(scored("ab"), links, LONG, question)) is is_read
+    preferences = {frozenset({MemoryId("a"), MemoryId("b")}): 0.99}
+    arranged = arrange(scored("ab"), links, LONG, question, Group.OFF, preferences)
+    assert arranged.judged[0].id == ("b" if is_read else "a")
+
+
+def test_a_memory_is_followed_by_the_states_that_it_was_put_before() -> None:
+    pairs = [(MemoryId(first), MemoryId(second)) for first, second in ("cb", "ba", "dc")]
+    arranged = Arranged(scored("cba"), before=pairs)
+    assert arranged.behind(MemoryId("c")) == [*"cba"]
+
+
+def test_a_memory_that_an_earlier_one_outdates_was_never_true() -> None:
+    """A person may say that the older of two holds."""
+    marks = outdated([link("ab", by=Decider.PERSON)], ALL)
+    assert marks[MemoryId("b")].until == ALL[MemoryId("b")].created_at

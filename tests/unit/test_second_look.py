@@ -16,12 +16,12 @@ from bearinmind.protocols import Reads
 from bearinmind.recall.second_look import (
     ANSWERS,
     FIRST,
-    LONGEST,
     FirstRead,
     read_first,
     read_states,
 )
 from bearinmind.testing import TemporaryStore
+from bearinmind.text.passage import LONGEST, passage
 from bearinmind.trace import Judged
 from bearinmind.types import Memory, MemoryId, Provenance, Trust, UserId, Verdict
 
@@ -100,12 +100,30 @@ def test_an_order_that_a_reranker_made_stays() -> None:
     assert reader.read == ["a", "b"]  # the verdict goes by it all the same
 
 
-def test_a_long_text_is_not_read_and_no_order_is_changed_beside_it() -> None:
-    reader = Reader({"b": 0.1, "c": 0.99})
-    looked = look(reader, memory("a" + "x" * LONGEST), memory("b"), memory("c"))
-    assert order(looked) == "abc"
-    assert reader.read == ["b", "c"]
-    assert looked.odds.keys() == {"b", "c"}  # the verdict goes by them all the same
+def test_of_a_long_text_the_passage_is_read_that_the_question_is_about() -> None:
+    about = "Mo has the keys of the boat house."
+    long = memory(f"b {'The weather was fine. ' * 40}{about} {'We ate fish. ' * 40}")
+    reader = Reader({"a": 0.1, "W": 0.99, "T": 0.99, "M": 0.99})
+    looked = look(reader, memory("a"), long)
+    assert order(looked) == "ba"
+    assert about in reader.read[1]
+    assert len(reader.read[1]) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "short",
+        "no end of a sentence " * 60,
+        "\u5bff\u53f8\u3002" * 300,
+        "x" * 2_000,
+        "One. Two. " * 100,
+    ],
+)
+def test_a_passage_is_a_part_of_its_text_and_short_enough(text: str) -> None:
+    part = passage(text, "Two")
+    assert 0 < len(part) <= LONGEST
+    assert part.replace(" ", "") in text.replace(" ", "")
 
 
 class StateReader:
@@ -148,9 +166,9 @@ def test_an_older_memory_that_does_not_answer_is_no_earlier_state() -> None:
 
 
 def test_what_was_read_as_an_answer_is_not_read_again() -> None:
-    reader, pair = StateReader({"b": 0.9}), (memory("a"), memory("b" * (LONGEST + 1)))
-    read_states(reader, QUESTION, [pair], {MemoryId("a"): 3.0})
-    assert reader.read == [(Reads.OUTDATES, "b" * (LONGEST + 1))]  # it is too long for the other
+    reader, pair = StateReader({"b": 0.9}), (memory("a"), memory("b"))
+    read_states(reader, QUESTION, [pair], {MemoryId("a"): 3.0, MemoryId("b"): 2.0})
+    assert reader.read == [(Reads.OUTDATES, "b")]
 
 
 def test_a_sensitive_memory_is_not_read() -> None:
@@ -224,3 +242,31 @@ def test_the_history_of_a_thing_shows_a_change_that_was_only_mentioned(
         mind.work.wait()
         [chain] = mind.history("where do our database dumps go?").chains
     assert [state.memory.content for state in chain] == [was, is_now]
+
+
+def test_a_small_limit_changes_no_verdict(embedders: Embedders) -> None:
+    """What was put first for its older state is as probable as that, also without it."""
+    with Mind(TemporaryStore(), Settings(user="ada"), embedders=embedders) as mind:
+        for day, text in {
+            "2025-10-19": "feature flags live in launchdarkly, sdk key in ssm",
+            "2026-04-08": "cost review: sentry 210/mo stays, datadog cancelled. flags come from "
+            "our own unleash box, saves 400/mo. ci minutes ok.",
+            "2025-09-03": "kestrel: db is postgres 14 on rds",
+            "2025-09-20": "plover: npm, lockfile committed",
+        }.items():
+            mind.store(text, created_at=day)
+        mind.work.wait()
+        one, ten = (mind.recall("where do feature flags come from?", limit=x) for x in (1, 10))
+    assert one.verdict is ten.verdict is Verdict.FOUND
+    assert one.hits[0].memory == ten.hits[0].memory
+    assert one.hits[0].probability == ten.hits[0].probability
+
+
+def test_what_nothing_is_known_about_has_no_history(embedders: Embedders) -> None:
+    with Mind(TemporaryStore(), Settings(user="ada"), embedders=embedders) as mind:
+        mind.store("Jenkins runs our builds.", created_at="2024-05-12")
+        mind.store("GitHub Actions runs our builds.", created_at="2025-06-03")
+        mind.work.wait()
+        [[was, _]] = mind.history("our builds").chains
+        assert was.outdated is not None
+        assert mind.history("xyzzy").chains == ()

@@ -43,6 +43,7 @@ from bearinmind.types import (
     Resolution,
     Scope,
     Trust,
+    Verdict,
     choose,
 )
 
@@ -171,9 +172,13 @@ class States:
         }
 
     def history(self, query: Query, limit: int) -> history.ThingHistory:
-        """The states of what the best hits are about; of each hit at least half as good."""
+        """The states of what the best hits are about; of each hit at least half as good.
+
+        Where a recall says that nothing relevant is stored there is no history.
+        """
         check_number("limit", limit, LARGEST_LIMIT)
-        hits = shared.recalled(self.recall, self.store, query).hits
+        answer = shared.recalled(self.recall, self.store, query)
+        hits = () if answer.verdict is Verdict.NOTHING else answer.hits
         best = [hit.memory for hit in hits if hit.score >= _NEAR * hits[0].score]
         near = [owned_ids.as_seen_by(self.scope, memory) for memory in best]
         view = self._view(query.filter)

@@ -26,6 +26,7 @@ from bearinmind.outdates.verdicts import (
     prevailing_of_pairs,
 )
 from bearinmind.text import analysis
+from bearinmind.text.passage import LONGEST
 from bearinmind.trace import Asks, Judged
 from bearinmind.types import (
     EarlierState,
@@ -43,7 +44,8 @@ _ORDERED_BY_WORDS = 4  # ... these where no model reads
 _PER_SCORE = 3.0  # log odds that a score lower by a factor e must outweigh (docs/adr/0058)
 _FAR = 0.06  # probability from which on a memory below those is looked for, for one of them ...
 _MOST_FAR = 2  # ... so many of them (docs/adr/0062) ...
-_FAR_SURE = 2.2  # ... and the log odds that put it first
+_MOST_LONG = 3  # pairs with a long memory that are read without a link (docs/adr/0063) ...
+_SURE = 2.2  # ... and the log odds that put the newer one of either first
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # no probability counts as more, not even what somebody has decided
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
@@ -90,6 +92,13 @@ class Arranged(NamedTuple):
     earlier: Mapping[MemoryId, tuple[EarlierState, ...]] = NO_EARLIER  #: by what outdates them
     outdated: Mapping[MemoryId, Outdated] = {}  #: those that stand by themselves
     before: Sequence[tuple[MemoryId, MemoryId]] = ()  #: which state comes before which
+
+    def behind(self, id_: MemoryId) -> list[MemoryId]:
+        """A memory and the states that it was put before, and those before which they were put."""
+        states = [id_]
+        for state in states:  # grows meanwhile
+            states += [x for first, x in self.before if first == state and x not in states]
+        return states
 
 
 def that_matter(links: Sequence[Link], judged: Iterable[Judged]) -> list[Link]:
@@ -149,7 +158,7 @@ Preferences = Mapping[frozenset[MemoryId], float]
 
 def to_be_read(
     judged: Sequence[Judged],
-    links: Iterable[Link],
+    links: Sequence[Link],
     memories: Mapping[MemoryId, Memory],
     question: Question,
 ) -> list[tuple[Memory, Memory]]:
@@ -163,7 +172,7 @@ def to_be_read(
     behind = [x for x in linked if x.is_behind and not x.is_far and x.probability < MARK]
     below = [x for x in linked if x.from_below and x.probability >= _FAR]
     below.sort(key=lambda x: (-x.probability, x.newer.id, x.older.id))
-    chosen = [*behind, *below[:_MOST_FAR]]
+    chosen = [*behind, *below[:_MOST_FAR], *_long(judged, links, memories)]
     return [(memories[x.older.id], memories[x.newer.id]) for x in chosen]
 
 
@@ -197,21 +206,44 @@ def _linked(
             )
 
 
+def _long(
+    judged: Sequence[Judged], links: Iterable[Link], memories: Mapping[MemoryId, Memory]
+) -> list[_Linked]:
+    """The best candidates that no link connects, the newer below the older, and one of them long.
+
+    Memories are compared as a whole, which tells little of one that is about many things.
+    """
+    known = {frozenset((link.source, link.target)) for link in links}
+    found = []
+    for one, other in combinations(judged[:ORDERED], 2):
+        older, newer = memories[one.id], memories[other.id]
+        if (
+            max(len(older.content), len(newer.content)) > LONGEST
+            and frozenset((one.id, other.id)) not in known
+            and (newer.created_at - older.created_at).total_seconds() >= LEAST_DAYS * _DAY
+            and may_outdate(newer, older)
+            and other.score > 0
+        ):
+            pair = _Linked(other, one, 0.0, is_behind=True, is_far=False, from_below=False)
+            found.append(pair)
+    return found[:_MOST_LONG]
+
+
 def _read_orders(
     judged: Sequence[Judged],
-    links: Iterable[Link],
+    links: Sequence[Link],
     memories: Mapping[MemoryId, Memory],
     preferences: Preferences,
     *,
     past: bool,
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
-    """Which candidates precede which, where a model reads: linked pairs alone.
+    """Which candidates precede which, where a model reads: linked pairs, and long memories.
 
     A marked pair that is already in order is named as well, so that no other pair undoes it. Of
     several states that come before the same one the newest is the first.
     """
     lifted: dict[MemoryId, list[MemoryId]] = {}
-    for pair in _linked(judged, links, memories):
+    for pair in (*_linked(judged, links, memories), *_long(judged, links, memories)):
         newer, older = pair.newer.id, pair.older.id
         if past:
             if pair.probability >= MARK and not pair.is_far:
@@ -233,7 +265,8 @@ def _is_current_first(pair: _Linked, preference: float) -> bool:
     if pair.probability >= MARK and not pair.from_below:
         return True
     ratio = min(pair.newer.score / pair.older.score, 1.0)
-    return log_odds(preference) > (_FAR_SURE if pair.is_far else -_PER_SCORE * math.log(ratio))
+    lower = 0.0 if pair.is_far else -_PER_SCORE * math.log(ratio)
+    return log_odds(preference) > lower + (_SURE if pair.is_far or not pair.probability else 0.0)
 
 
 def log_odds(probability: float) -> float:

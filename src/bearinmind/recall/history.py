@@ -47,7 +47,6 @@ _POOL = 300  # the newest memories, among which a brief is chosen
 _NEAREST = 3  # memories of a brief that answer its query
 MOST_BYTES = 1_000_000
 _CHANGING = (LinkKind.OUTDATES, LinkKind.SUPERSEDES)
-_PREFERRED = 0.9  # from this probability on the newer of two hits is a later state (docs/adr/0062)
 _MOST_IN_CHAINS = 1_000  # memories that are looked at for the history of a thing
 #: In which states others' memories are seen; what is deleted or superseded is its owner's alone.
 _SEEN = frozenset({State.LIVE, State.EXPIRED})
@@ -218,7 +217,7 @@ def thing_history(
 def _preferred(
     links: Iterable[Link], hits: Mapping[MemoryId, Memory], prefer: Prefer
 ) -> list[Link]:
-    """The doubtful links between two hits that a look at both confirms, as marks."""
+    """The doubtful links between two hits that a look at both confirms, as probable as it says."""
     doubtful = [
         x
         for x in prevailing_of_pairs(links)
@@ -226,9 +225,9 @@ def _preferred(
     ]
     preferred = prefer([(hits[x.target], hits[x.source]) for x in doubtful])
     return [
-        replace(x, judgement=replace(judgement_of(x), probability=MARK))
+        replace(x, judgement=replace(judgement_of(x), probability=probability))
         for x in doubtful
-        if preferred.get(frozenset((x.source, x.target)), 0.0) >= _PREFERRED
+        if (probability := preferred.get(frozenset((x.source, x.target)), 0.0)) >= MARK
     ]
 
 

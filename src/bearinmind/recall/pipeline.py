@@ -296,21 +296,17 @@ class Recall:
         given the old one without the new.
         """
         memories, earlier = choice.eligibility.memories, choice.arranged.earlier
-        placings = {x.id: x.placings for x in choice.eligibility.kept} if earlier else {}
+        placings = {x.id: x.placings for x in choice.eligibility.kept}
+        placings |= {x.id: x.placings for x in choice.chosen}
         probabilities = {}
         for chosen in choice.chosen:
-            states = [x.memory.id for x in earlier.get(chosen.id, ()) if x.memory.id in placings]
+            behind = choice.arranged.behind(chosen.id)  # also where the limit leaves them out
+            states = [*behind, *(x.memory.id for id_ in behind for x in earlier.get(id_, ()))]
             probabilities[chosen.id] = max(
-                evidence.probability(memories[id_], placed)
-                for id_, placed in [
-                    (chosen.id, chosen.placings),
-                    *((id_, placings[id_]) for id_ in states),
-                ]
+                evidence.probability(memories[id_], placings[id_])
+                for id_ in states
+                if id_ in placings
             )
-        places = {id_: place for place, id_ in enumerate(probabilities)}
-        pairs = [pair for pair in choice.arranged.before if places.keys() >= {*pair}]
-        for first, second in sorted(pairs, key=lambda pair: -places[pair[0]]):  # chains from below
-            probabilities[first] = max(probabilities[first], probabilities[second])
         return probabilities
 
     def _hits(

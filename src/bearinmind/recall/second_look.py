@@ -1,8 +1,8 @@
 """A second look at the best candidates, by a model that reads them together with the question.
 
 It costs milliseconds for each text, so it reads as few as it can: the first candidate and, unless
-that one surely answers, the next four; no long text, which it has not learnt to judge; of two
-states of one thing only those that are in doubt and answer.
+that one surely answers, the next four; of a long text the passage that the question is about; of
+two states of one thing only those that are in doubt and answer.
 A model that fails leaves the order and the verdict to the scores, and the answer says so.
 """
 
@@ -18,6 +18,7 @@ from bearinmind.errors import MindError
 from bearinmind.outdates.verdicts import with_question
 from bearinmind.protocols import ReadPairs, Reads
 from bearinmind.recall import groups
+from bearinmind.text.passage import LONGEST, passage
 from bearinmind.trace import Judged, PairsRead
 from bearinmind.types import Memory, MemoryId
 
@@ -25,7 +26,6 @@ logger = logging.getLogger(__name__)
 
 FIRST = 5  #: candidates that are read with the question
 SURE = 1.0  #: log odds: what answers so surely makes the others needless
-LONGEST = 450  #: characters of a text that is read: about what the model was trained with
 _PER_ODDS = 0.1  # of the logarithm of a score: what the log odds count (docs/adr/0062)
 # Log odds: what answers no more than that is no earlier state of what is asked for ...
 _NO_STATE = -3.0  # (docs/adr/0062)
@@ -52,18 +52,16 @@ def read_first(
 ) -> FirstRead:
     """Read the first candidates; those that answer come first, unless their order is settled."""
     first = [x for x in judged[:FIRST] if not memories[x.id].sensitive]
-    short = [x for x in first if len(memories[x.id].content) <= LONGEST]
-    if read_pairs is None or not short or not text.strip():
+    if read_pairs is None or not first or not text.strip():
         return FirstRead(judged)
     odds: Mapping[MemoryId, float] = {}
     report: PairsRead | None = None
-    for some in (short[:1], short[1:]):
+    for some in (first[:1], first[1:]):
         odds, took = _with_odds(read_pairs, text, [memories[x.id] for x in some], odds)
         report = took + report if report else took
         if took.error or max(odds.values()) > SURE:
             break
-    settled = is_ordered or len(short) < len(first)
-    return FirstRead(judged if settled else _reordered(judged, odds), odds, report)
+    return FirstRead(judged if is_ordered else _reordered(judged, odds), odds, report)
 
 
 def read_states(
@@ -86,7 +84,10 @@ def read_states(
         for older, newer in stated
         if odds.get(newer.id, 0.0) > max(_NO_ANSWER, odds.get(older.id, 0.0) - _FAR_BELOW)
     ]
-    texts = [with_question(text, older.content, newer.content) for older, newer in likely]
+    texts = [
+        with_question(text, passage(older.content, text), passage(newer.content, text))
+        for older, newer in likely
+    ]
     numbers, last = _read(read_pairs, Reads.OUTDATES, texts)
     preferred = {
         frozenset((one.id, other.id)): number
@@ -101,9 +102,9 @@ def _with_odds(
     memories: Sequence[Memory],
     odds: Mapping[MemoryId, float],
 ) -> tuple[Mapping[MemoryId, float], PairsRead]:
-    """The log odds with those of these memories, unless they are long; and what reading took."""
-    unread = {x.id: x for x in memories if x.id not in odds and len(x.content) <= LONGEST}
-    texts = [(text[:LONGEST], memory.content) for memory in unread.values()]
+    """The log odds with those of these memories, and what reading took."""
+    unread = {x.id: passage(x.content, text) for x in memories if x.id not in odds}
+    texts = [(text[:LONGEST], content) for content in unread.values()]
     numbers, report = _read(read_pairs, Reads.ANSWERS, texts)
     return {**odds, **dict(zip(unread, map(groups.log_odds, numbers), strict=False))}, report
 

@@ -93,7 +93,7 @@ class View(NamedTuple):
 
     def cosines(self, query: Singles) -> Singles:
         """How near each vector is, to within `error`."""
-        cosines = np.empty(len(self.seqs), np.float32)
+        cosines = np.zeros(len(self.seqs), np.float32)  # BLAS may multiply what is there by nothing
         for number, block in enumerate(self.blocks):
             _multiply(block, query, cosines[number * BLOCK : (number + 1) * BLOCK])
         return cosines
