@@ -126,7 +126,7 @@ def main() -> None:
         "by_both": weights(names, by_both, lasts),
         "update": weights(names, by_words[labelled], updates),
     }
-    WEIGHTS.write_text(json.dumps(model, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+    WEIGHTS.write_text(json.dumps(model, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeGuard, TypeVar
 
 from bearinmind import errors
 from bearinmind.errors import InvalidJson, MindError
+from bearinmind.errors.flaws import shortened, wrong
 from bearinmind.types import is_in_json, is_sent
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _CONTAINERS: Mapping[Any, tuple[Any, Callable[[Any], object] | None]] = {
     collections.abc.Sequence: (tuple, tuple),
     frozenset: (frozenset, sorted),
 }
-_LONGEST = 80  # characters of a value that an error repeats
 _MOST = 5  # flaws that an error names
 
 
@@ -441,7 +441,7 @@ def _with_default(inner: CoreSchema, default: object, factory: object) -> CoreSc
 def _invalid(type_: object, exc: ValidationError) -> InvalidJson:
     """What is wrong with which field, in one sentence."""
     name = type_.__name__ if isinstance(type_, type) else "value"
-    flaws = exc.errors(include_url=False, include_context=False)
+    flaws = exc.errors(include_url=False)
     told = "; ".join(_flaw(each) for each in flaws[:_MOST])
     more = f"; and {len(flaws) - _MOST} more" if len(flaws) > _MOST else ""
     return InvalidJson(f"this is not a {name}: {told}{more}")
@@ -449,8 +449,4 @@ def _invalid(type_: object, exc: ValidationError) -> InvalidJson:
 
 def _flaw(flaw: Mapping[str, Any]) -> str:
     field = ".".join(map(str, flaw["loc"])) or "the whole"
-    message = flaw["msg"][:1].lower() + flaw["msg"][1:]
-    if flaw["type"] == "missing":
-        return f"{field}: {message}"
-    given = repr(flaw["input"])
-    return f"{field} is {given[:_LONGEST]}{'…' if len(given) > _LONGEST else ''}: {message}"
+    return f"{field}: {wrong(flaw, shortened(flaw['input']))}"

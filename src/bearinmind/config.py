@@ -17,6 +17,7 @@ import platformdirs
 from pydantic import Field, SecretStr, StringConstraints, ValidationError, model_validator
 
 from bearinmind import errors
+from bearinmind.errors.flaws import allowed, shortened
 from bearinmind.models.outbound_http import is_safe
 from bearinmind.settings import PROVIDER_VARIABLES, SettingFields, must_name
 from bearinmind.text.store_name import StoreFile, fingerprint
@@ -251,7 +252,8 @@ def with_setting(file: Path, name: str, text: str) -> str:
     else:
         document[table] = value
     changed = tomlkit.dumps(document)
-    checked(tomllib.loads(changed), dict.fromkeys([*Settings.model_fields, table], f"file {file}"))
+    origins = dict.fromkeys(Settings.model_fields, f"file {file}") | {table: "the command"}
+    checked(tomllib.loads(changed), origins)
     return changed
 
 
@@ -287,7 +289,7 @@ def _toml(text: str, where: str) -> dict[str, Any]:
 
 def _invalid(exc: ValidationError, origin_of: Mapping[str, str]) -> errors.InvalidSetting:
     problem = exc.errors()[0]
-    message = problem["msg"].removeprefix("Value error, ")
+    message = allowed(problem)
     if not problem["loc"]:  # two settings that do not go together
         return errors.InvalidSetting(message)
     name = str(problem["loc"][0])
@@ -295,11 +297,12 @@ def _invalid(exc: ValidationError, origin_of: Mapping[str, str]) -> errors.Inval
     if problem["type"] == "extra_forbidden":
         return errors.InvalidSetting(f"there is no setting {name!r} (from {origin})")
     return errors.InvalidSetting(
-        f"{name} = {_shown(name, problem['input'])} (from {origin}) is not allowed: {message}"
+        f"{'.'.join(map(str, problem['loc']))} = {_shown(name, problem['input'])} (from {origin}) "
+        f"is not allowed: {message}"
     )
 
 
 def _shown(name: str, value: object) -> str:
     """A value as an error quotes it; a secret is not shown."""
     field = Settings.model_fields.get(name)
-    return "(not shown)" if field and "SecretStr" in str(field.annotation) else repr(value)
+    return "(not shown)" if field and "SecretStr" in str(field.annotation) else shortened(value)

@@ -11,6 +11,8 @@ from bearinmind.types import Memory, MemoryId
 
 #: The reason of a proposal that named a memory which was purged: nothing of what it said is left.
 REDACTED = "what it said is gone with a memory that was purged"
+#: The same of a memory which became sensitive.
+CONCEALED = "what it said is gone: a memory that it names became sensitive"
 
 
 class ProposalKind(StrEnum):
@@ -51,6 +53,11 @@ class Proposal:
     state: ProposalState = ProposalState.OPEN
     decided_at: datetime | None = None
     undo: dict[str, Any] = field(default_factory=dict)  #: what taking it back needs
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether what it said was removed: it can be neither applied nor undone."""
+        return self.reason in {REDACTED, CONCEALED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -217,17 +217,19 @@ class SettingFields(BaseModel):
     )
     llm_model: str | None = Field(
         default=None,
-        description="The model there that writes questions for `bench own`, and reads memories "
-        "when `extractor` is llm.",
+        description="The model there that writes questions for `bench own`, reads memories when "
+        "`extractor` is llm, compares them for `curate --ask`, and reranks when `reranker` is llm.",
     )
     llm_dialect: Literal["openai", "anthropic", "ollama"] = Field(
-        default="openai", description="The protocol of that server when `extractor` is llm."
+        default="openai",
+        description="The protocol of that server when `extractor` is llm, and for `curate --ask`.",
     )
     llm_daily_tokens: int = Field(
         default=100_000,
         ge=0,
         le=1_000_000_000,
-        description="Most tokens a day that reading memories may cost when `extractor` is llm.",
+        description="Most tokens a day that reading memories may cost when `extractor` is llm; "
+        "and as many for `curate --ask`.",
     )
     judge_model: str | None = Field(
         default=None, description="Another model there, which grades answers for `bench own`."

@@ -41,6 +41,19 @@ except errors.MindError as error:
     print("open", error.code)
 """
 
+#: The checks of a file by an ordinary user, and the exit code.
+DOCTOR = """
+import os, sys
+from bearinmind.surfaces.cli.main import main
+
+os.environ["BEARINMIND_EMBEDDER"] = "none"
+sys.argv = ["bearinmind", "--store", sys.argv[1], "doctor"]
+try:
+    main()
+except SystemExit as exit:
+    print("exit", exit.code or 0)
+"""
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
@@ -69,6 +82,18 @@ def test_a_file_that_may_only_be_read_is_recalled_from_and_refuses_writes(
     assert told[2] in {"store store_read_only", "store store_unavailable"}
     assert told[3] in {"delete store_read_only", "delete store_unavailable"}
     assert path.read_bytes() == before
+
+
+def test_doctor_finds_a_file_that_may_only_be_read_sound(folder: Path) -> None:
+    path = folder / "memories.db"
+    with Mind.open(path) as memory:
+        memory.store("a walrus")
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    *checks, code = run_as_ordinary_user(DOCTOR, path)
+    [journal] = [line.split(maxsplit=2) for line in checks if " journal " in line]
+    assert journal == ["ok", "journal", "not checked: the file is read-only"]
+    assert code == "exit 0"
 
 
 def test_a_new_file_in_a_folder_that_may_not_be_written_is_refused(folder: Path) -> None:

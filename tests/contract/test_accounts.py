@@ -143,14 +143,17 @@ def test_so_many_writes_are_counted_a_day(known: Store, key_of: Callable[..., Ke
     assert not known.count_writes("none", TODAY, 5)
 
 
-def test_many_writes_are_counted_together_as_long_as_one_is_left(
+def test_many_writes_are_counted_together_or_not_at_all(
     known: Store, key_of: Callable[..., Key]
 ) -> None:
     known.add_key(key_of("k"))
+    assert not known.count_writes("k", TODAY, 10, 11)
     assert known.count_writes("k", TODAY, 10, 9)
-    assert known.count_writes("k", TODAY, 10, 500)
-    assert not known.count_writes("k", TODAY, 508, 1)
-    assert known.count_writes("k", TODAY, 510, 1)
+    assert not known.count_writes("k", TODAY, 10, 2)
+    assert known.count_writes("k", TODAY, 10, 1)
+    assert known.count_writes("k", TODAY, 10, -1)  # one is given back
+    assert known.writes_with("k", TODAY) == 9
+    assert known.writes_with("k", TODAY + timedelta(days=1)) == known.writes_with("j", TODAY) == 0
 
 
 def test_writes_at_once_are_all_counted(known: Store, key_of: Callable[..., Key]) -> None:

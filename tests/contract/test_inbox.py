@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 import pytest
 
 from bearinmind.changes import memory_subject
-from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
-from bearinmind.protocols import Gone, Received, Store
+from bearinmind.proposals import CONCEALED, REDACTED, Proposal, ProposalKind, ProposalState
+from bearinmind.protocols import Gone, History, Received, Store
 from bearinmind.types import MemoryId, Scope, UserId
 from support.extractors import HOUR, Make
+from support.sealing import after, seal, sensitive
 
 BEA = Scope(user=UserId("bea"))
 OPEN, APPLIED, DISMISSED, UNDONE = ProposalState
@@ -115,12 +116,69 @@ def test_what_proposals_say_of_a_purged_memory_is_gone_with_it(
     store.purge(scope, [gone.id])
     store.receive(scope, [Received(memory_subject(purged_elsewhere.id), Gone(()), 0)])
 
-    empty: dict[str, object] = {}
-    redacted = [
-        replace(each, reason=REDACTED, evidence=empty, change=empty, undo=empty)
-        for each in (replace(naming, state=DISMISSED), stored, elsewhere)
-    ]
-    left = [redacted[0], redacted[1], other, redacted[2]]
-    assert store.proposals(scope, [*ProposalState], 9) == left
+    redacted = [replace(naming, state=DISMISSED), stored, elsewhere]
+    assert_redacted(store, scope, redacted, [other], REDACTED)
     assert store.proposal(BEA, "a") == naming
-    assert store.propose(scope, [replace(naming, id="e")]) == []
+    assert store.propose(scope, [replace(other, id="e")]) == []
+
+
+def test_what_proposals_say_of_a_memory_is_gone_when_it_becomes_sensitive(
+    store: Store, scope: Scope, proposal: Makes, make: Make
+) -> None:
+    sealed, sealed_elsewhere, kept = make("walrus"), make("narwhal"), make("heron")
+    for memory in (sealed, sealed_elsewhere, kept):
+        store.put(scope, memory)
+    naming = proposal("a", memories=(kept.id, sealed.id))
+    stored = proposal("b", memories=(), undo={"stored": sealed.id}, state=APPLIED)
+    other = proposal("c", memories=(kept.id,))
+    elsewhere = proposal("d", memories=(sealed_elsewhere.id,), state=APPLIED)
+    store.propose(scope, [naming, stored, other, elsewhere])
+    store.propose(BEA, [naming])
+    hidden = sensitive(sealed)
+    present = after(hidden)
+    records = [seal(hidden), seal(present)]
+    store.replace(scope, present, sealed=records, concealed=[hidden])
+    hidden = sensitive(sealed_elsewhere)
+    present = after(hidden)
+    state = History(versions=(hidden, present), sealed=(seal(hidden), seal(present)))
+    store.receive(scope, [Received(memory_subject(hidden.id), state, 0)])
+
+    redacted = [replace(naming, state=DISMISSED), stored, elsewhere]
+    assert_redacted(store, scope, redacted, [other], CONCEALED)
+    assert store.proposal(BEA, "a") == naming
+
+
+def test_a_change_to_a_sensitive_memory_leaves_its_proposals(
+    store: Store, scope: Scope, proposal: Makes, make: Make
+) -> None:
+    memory = sensitive(make())
+    store.put(scope, memory, sealed=[seal(memory)])
+    made = proposal("a", memories=(memory.id,))
+    store.propose(scope, [made])
+    store.replace(scope, after(memory, tags=("new",)))
+    assert store.proposal(scope, "a") == made
+
+
+def assert_redacted(
+    store: Store,
+    scope: Scope,
+    redacted: Sequence[Proposal],
+    kept: Sequence[Proposal],
+    reason: str,
+) -> None:
+    """Nothing that was made from the text is left, which includes ids and digests."""
+    found = store.proposals(scope, [*ProposalState], 9)
+    nameless = {"id": "", "digest": "", "reason": reason, "evidence": {}, "change": {}, "undo": {}}
+    rest = [each for each in found if each not in kept]
+    assert len(found) == len(rest) + len(kept)
+    by_memory = sorted((replace(each, **nameless) for each in rest), key=_order)  # type: ignore[arg-type]
+    wanted = sorted((replace(each, **nameless) for each in redacted), key=_order)  # type: ignore[arg-type]
+    assert by_memory == wanted
+    for name in ("id", "digest"):
+        left = {getattr(each, name) for each in rest}
+        assert len(left) == len(redacted)
+        assert not left & {getattr(each, name) for each in redacted}
+
+
+def _order(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
+    return proposal.state, proposal.memories

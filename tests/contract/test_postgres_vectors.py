@@ -12,7 +12,7 @@ import pytest
 from bearinmind.protocols import DenseAnswer, History
 from bearinmind.store.postgres.indexes import VectorIndexes
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.postgres.search_plan import Costs
+from bearinmind.store.postgres.search_plan import MOST_DIMENSIONS, Costs
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.postgres.vectors import VectorSearch
 from bearinmind.types import Filter, Memory, Provenance, Scope, Space, UserId
@@ -103,7 +103,7 @@ def index(pool: Pool) -> Callable[[], None]:
     def build() -> None:
         indexes = VectorIndexes(pool)
         for each in indexes.known():
-            assert not each.possible or indexes.build(each)
+            assert each.dimensions > MOST_DIMENSIONS or indexes.build(each)
 
     return build
 
@@ -260,7 +260,7 @@ def test_more_dimensions_than_can_be_indexed_are_searched_exactly(
 ) -> None:
     memories = fill(12, space=HUGE)
     indexes = VectorIndexes(pool, BY_INDEX)
-    assert [each.possible for each in indexes.known()] == [False]
+    assert [each.dimensions <= MOST_DIMENSIONS for each in indexes.known()] == [False]
     assert indexes.due() == []
     found = VectorSearch(pool, BY_INDEX).nearest(everything, HUGE, query(1, 4_096), 5)
     assert "4,096 dimensions cannot be indexed" in found.how

@@ -11,32 +11,11 @@ import pytest
 from bearinmind import errors
 from bearinmind.protocols import AuditEntry, History, Sealed, Store
 from bearinmind.types import AlreadyKnown, Memory, MemoryId, Scope, Space, Stored, UserId
+from support.sealing import after, seal, sensitive
 
 Make = Callable[..., Memory]
 BEA = Scope(user=UserId("bea"))
 HOUR = timedelta(hours=1)
-
-
-def sensitive(memory: Memory, kind: str = "password") -> Memory:
-    placeholder = f"[sensitive: {kind}; bearinmind secret get {memory.id}]"
-    return replace(memory, content=placeholder, sensitive=True)
-
-
-def seal(memory: Memory, says: str = "kelp", key_id: str = "key-1", owner: str = "ada") -> Sealed:
-    return Sealed(
-        owner=UserId(owner),
-        id=memory.id,
-        version=memory.version,
-        key_id=key_id,
-        nonce=f"{memory.id}{memory.version}{key_id}".encode(),
-        ciphertext=says[::-1].encode(),
-        fingerprint=f"{says:>16}".encode(),
-    )
-
-
-def after(memory: Memory, **changes: object) -> Memory:
-    later = memory.updated_at + HOUR
-    return replace(memory, version=memory.version + 1, updated_at=later, **changes)  # type: ignore[arg-type]
 
 
 def test_a_record_is_kept_with_its_memory(store: Store, scope: Scope, make: Make) -> None:

@@ -69,6 +69,7 @@ READS = """
     check for_recall facts
     active_space unembedded agent_sessions density may_lose_jobs dead_jobs
     session all_shares sizes_by_owner traffic traffic_by_user whole_traffic writes_on
+    writes_with
 """
 
 

@@ -37,7 +37,6 @@ GOOD = DatabaseInfo(
     is_store=True,
     tables=20,
     follows=False,
-    may_create_tables=True,
     may_create_extensions=True,
     may_change_vectors=True,
     vector="0.8.6",

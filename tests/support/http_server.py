@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -143,6 +144,17 @@ def served(store: Path | str, log: Path, **settings: Any) -> Iterator[Served]:
         process.wait(_PATIENCE)
         if process.stdout is not None:
             process.stdout.close()
+
+
+@contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Nobody else can write to a file."""
+    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            other.execute("ROLLBACK")
 
 
 def wait_until(true: Any) -> None:

@@ -79,12 +79,6 @@ class Node:
                 os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not any(map(alive, doomed)))
 
-    def kill_patroni(self) -> None:
-        """Patroni alone dies, and its server goes on without a keeper."""
-        assert self._process
-        self._process.kill()
-        self._process.wait()
-
     def log(self) -> str:
         """What Patroni and the server said last."""
         return (self.home / "patroni.log").read_text(errors="replace")[-1_500:]

@@ -27,7 +27,7 @@ def test_a_store_comes_back_from_its_backup(
         file.unlink()
     back = run("restore-store", "store.backup")
 
-    assert "1 version of memories, 1 user" in made.out
+    assert "1 version of memories, 1 registered user" in made.out
     assert "is whole" in whole.out
     assert "Restored 1 version of memories" in back.out
     assert run("list", "--json").json == before

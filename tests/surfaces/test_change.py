@@ -159,6 +159,15 @@ def test_a_purge_wants_ids_or_all(run: Run, remember: Run, args: list[str]) -> N
     assert run("purge", *args, "--yes").code == 2
 
 
+def test_a_live_memory_needs_no_restoring(run: Run, remember: Run) -> None:
+    ran = run("restore", remember("Port 80."), "--json")
+
+    assert ran.code == 4
+    assert ran.error["code"] == "not_deleted"
+    assert ran.error["message"].endswith("is not deleted: there is nothing to restore")
+    assert ran.error["hint"].startswith("Nothing needs to be done")
+
+
 def test_a_live_memory_is_not_purged(run: Run, remember: Run) -> None:
     ran = run("purge", remember("Port 80."), "--yes", "--json")
 

@@ -137,6 +137,97 @@ def test_wrong_usage_exits_with_2_and_points_to_the_help(run: Run, args: list[st
     assert "Usage: " in ran.err
 
 
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["list", "--limit", "0"], "Invalid value for '--limit': it must be 1 or more, not 0"),
+        (["list", "--limit", "x"], "it must be a whole number, not 'x'"),
+        (["list", "--limit", "10001"], "it must be 10,000 or less, not 10001"),
+        (["store", "x", "--trust", "blind"], "Invalid value for '--trust': 'blind' is not one of"),
+        (["list", "--state", "gone"], "Invalid value for '--state': 'gone' is not one of"),
+    ],
+)
+def test_a_wrong_value_of_an_option_is_said_with_what_is_allowed(
+    run: Run, args: list[str], said: str
+) -> None:
+    assert said in run(*args).err
+
+
+#: Arguments, the exit code, and a part of the message and of the remedy.
+REMEDIES: list[tuple[list[str], int, str, str]] = [
+    (["get", "k" * 1_000], 2, f"'{'k' * 60}'… is not a memory id", "An id is 12"),
+    (["curate", "show", "nope"], 3, "begins with 'nope'", "curate inbox --all"),
+    (["curate", "undo"], 2, "which proposals", "Give ids; `curate inbox"),
+    (["curate", "apply", "k7", "--all-of", "link"], 2, "--all-of link", "not both."),
+    (["store", "x", "--created-at", "9999-12-31"], 2, "and 9999-12-30", "ISO 8601"),
+    (["recall", "x", "--as-of", "0001-01-01"], 2, "between 0001-01-02", "ISO 8601"),
+    (["store", "x", "--valid-from", "2026-02-01", "--valid-to", "2026-01-01"], 2, "", "Swap"),
+    (["--store", "", "stats"], 2, "the name of the store is empty", "path of a file"),
+    (["--store", ".", "stats"], 5, "is a folder", "Name a file in it: memories.db"),
+    (["backup", "gone/x"], 3, "the folder 'gone' does not exist", "Make it"),
+    (["export", "gone/x"], 3, "the folder 'gone' does not exist", "Make it"),
+    (["graph", "export", "--output", "gone/x"], 3, "the folder 'gone' does", "Make it"),
+    (["backup", "--verify", "gone/x"], 3, "there is no file 'gone/x'", "Check the path."),
+    (["restore-store", "gone"], 3, "there is no file 'gone'", "Check the path."),
+    (["import", "gone"], 3, "there is no file 'gone'", "`-` reads standard input"),
+    (["mcp", "--key-file", "gone"], 3, "no file 'gone'", "Check the path."),
+    (["sync", "connect", "nowhere", "--key-file", "text.txt"], 2, "'nowhere'", "`--key-file`."),
+    (["config", "set", "foo", "3"], 2, "'foo' (from the command)", "`bearinmind config` lists"),
+    (["recall", "x", "--budget", "-5"], 2, "-5 bytes is negative", "0 bytes or more"),
+    (["recall", "x", "--decay", "facts"], 2, "'facts' sets nothing", "such as facts=365."),
+    (["recall", "x", "--decay", "facts=0"], 2, "is 0.0", "above 0."),
+    (["recall", "x", "--leg-weight", "graph=-1"], 2, "is -1.0", "0 or more."),
+    (["recall", "x", "--leg-weight", "foo=1"], 2, "not one of lexical, dense, graph", "Name some"),
+    (["update", "zz", "--tag", "a", "--no-tags"], 2, "contradict", "Give one of the two."),
+]
+
+
+@pytest.mark.parametrize(("args", "code", "said", "remedy"), REMEDIES)
+def test_the_message_names_what_was_given_and_the_hint_what_helps(
+    run: Run, remember: Run, args: list[str], code: int, said: str, remedy: str
+) -> None:
+    remember("Something that is there.")
+    _write_text(Path("text.txt"))
+
+    ran = run(*args)
+
+    assert ran.code == code
+    error, _, hint = ran.err.partition("hint: ")
+    assert said in error
+    assert remedy in hint
+
+
+def test_a_store_is_imported_by_way_of_its_export(run: Run, tmp_path: Path) -> None:
+    Mind.open(tmp_path / "other.db").close()
+
+    ran = run("import", "--json", tmp_path / "other.db")
+
+    assert "is a Bear in Mind store" in ran.error["message"]
+    assert f"bearinmind --store {tmp_path / 'other.db'} export - |" in ran.error["hint"]
+
+
+def test_doctor_does_not_send_to_itself(run: Run) -> None:
+    _write_text(Path("text.txt"))
+
+    assert "bearinmind doctor" not in run("--store", "text.txt", "doctor").out
+
+
+def test_the_session_of_a_memory_that_has_none_is_not_asked_for(run: Run, remember: Run) -> None:
+    kept = remember("Something that is there.")
+
+    ran = run("timeline", kept, "--same-session", "--json")
+
+    assert "--session" in ran.error["hint"]
+
+
+def test_a_key_that_is_none_is_not_mended_by_what_refuses_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BEARINMIND_VAULT_KEY", "bad")
+
+    assert "secret key --new" in run("secret", "key", "--create", "--json").error["hint"]
+
+
 def test_an_ambiguous_beginning_names_the_candidates(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "two.jsonl"
     file.write_text('{"id":"abc000000001","content":"1"}\n{"id":"abc000000002","content":"2"}\n')

@@ -69,6 +69,15 @@ def test_it_shows_what_would_change_and_asks(run: Run, settings: Path) -> None:
     assert not (state_folder() / "hooks").exists()
 
 
+def test_without_a_terminal_it_says_how_to_go_on(run: Run, settings: Path) -> None:
+    ran = run("hooks", "install", stdin="")
+
+    assert ran.code == 2
+    assert "no terminal is there to ask at" in ran.err
+    assert "--yes" in ran.err
+    assert settings.read_text() == SETTINGS
+
+
 def test_whoever_agrees_gets_hooks_beside_those_that_are_there(run: Run, settings: Path) -> None:
     ran = run("hooks", "install", stdin="y\n")
 
@@ -273,7 +282,8 @@ def test_a_key_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None
     ran = run("mcp", "--server", url, "--key-file", tmp_path / "missing")
     installed = run("hooks", "install", "--url", url, "--key-file", tmp_path / "missing", "--yes")
 
-    assert (ran.code, installed.code) == (2, 2)
+    assert (ran.code, installed.code) == (3, 2)
+    assert "there is no file" in ran.err
     assert "missing" in ran.err
     assert "missing" in installed.err
 

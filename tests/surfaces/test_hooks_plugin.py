@@ -136,4 +136,4 @@ def test_nothing_is_written_over(run: Callable[..., Any], plugin: Path) -> None:
     ran = run("hooks", "plugin", plugin)
 
     assert ran.code == 2
-    assert "is there already" in ran.err
+    assert "there is already a folder" in ran.err

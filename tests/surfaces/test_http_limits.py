@@ -7,27 +7,15 @@ from __future__ import annotations
 
 import socket
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from support.http_server import serving, wait_until
-
-
-@contextmanager
-def locked(place: Path) -> Iterator[None]:
-    """Nobody else can write to a file."""
-    with closing(sqlite3.connect(place, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        finally:
-            other.execute("ROLLBACK")
+from support.http_server import locked, serving, wait_until
 
 
 @pytest.fixture

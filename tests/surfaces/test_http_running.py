@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -17,7 +14,7 @@ import httpx
 import pytest
 
 from bearinmind.app import Mind
-from support.http_server import Served, served, serving, wait_until
+from support.http_server import Served, locked, served, serving, wait_until
 from support.server_thread import on_thread
 
 #: What must be found nowhere but in the answer of `secret_get`.
@@ -33,17 +30,6 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     return tmp_path / "server.log"
-
-
-@contextmanager
-def locked(place: Path) -> Iterator[None]:
-    """Nobody else can write to a file."""
-    with closing(sqlite3.connect(place, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        finally:
-            other.execute("ROLLBACK")
 
 
 def store(url: str, content: str) -> httpx.Response:

@@ -181,5 +181,35 @@ def test_every_memory_of_an_import_counts_against_the_quota_of_its_key(server: S
         body = "".join(f'{{"content": "kept {number}"}}\n' for number in range(2_000))
         answer = client.post("/api/v1/import", content=body, headers=LINES)
         refused = client.post("/api/v1/memories", json={"content": "one more"})
-    assert "quota_used_up" in answer.text.splitlines()[-1]
+        listed = client.get("/api/v1/memories").json()["memories"]
+    [last] = answer.text.splitlines()
+    assert "quota_used_up" in last
+    assert "3 writes a day: 3 are left today" in last
+    assert refused.status_code == 201
+    assert [each["content"] for each in listed] == ["one more"]
+
+
+def test_an_import_of_what_a_quota_leaves_is_taken(server: Serving) -> None:
+    key = server.key("ada", "write", per_day=3)
+    with server.client() as client:
+        client.headers["Authorization"] = f"Bearer {key}"
+        body = "".join(f'{{"content": "kept {number}"}}\n' for number in range(3))
+        answer = client.post("/api/v1/import", content=body, headers=LINES)
+        refused = client.post("/api/v1/memories", json={"content": "one more"})
+    assert '"stored":3' in answer.text.splitlines()[-1]
     assert refused.status_code == 429
+
+
+def test_many_drafts_beyond_a_quota_are_refused_before_any_is_stored(server: Serving) -> None:
+    with server.bearing(server.key("ada", "write", per_day=3)) as client:
+        six, three = (
+            client.post(
+                "/api/v1/store-many",
+                json={"drafts": [{"content": f"{n} of {many}"} for n in range(many)]},
+            )
+            for many in (6, 3)
+        )
+    assert (six.status_code, six.json()["code"]) == (429, "quota_used_up")
+    assert "3 are left today, and this is 6" in six.text
+    assert three.status_code < 300
+    assert server.client("ada").get("/api/v1/stats").json()["live"] == 3

@@ -247,8 +247,23 @@ def test_bodies_that_are_not_json_are_told_from_those_that_say_wrong_things(
         post(b'{"content": 7, "tags": ["a", 1], "colour": "red"}'), 422, "invalid_request"
     )
     assert {each["field"] for each in told["fields"]} == {"content", "tags.1", "colour"}
+    assert "Extra inputs" not in told["detail"]
+    assert "red" not in told["detail"], "a text may be secret"
     told = problem(post(b'{"content": " "}'), 422, "empty_content")
     assert told["hint"]
+
+
+def test_a_wrong_value_is_told_with_its_field_and_what_is_allowed(ada: httpx.Client) -> None:
+    told = problem(ada.get("/api/v1/memories?limit=0"), 422, "invalid_request")
+    assert told["detail"] == "limit: it must be 1 or more, not 0"
+    assert [each["message"] for each in told["fields"]] == ["it must be 1 or more, not 0"]
+    told = problem(
+        ada.post("/api/v1/memories", json={"content": "x", "created_at": "tomorrow"}),
+        422,
+        "invalid_time",
+    )
+    assert told["detail"] == "created_at 'tomorrow' is not a time"
+    assert [each["field"] for each in told["fields"]] == ["created_at"]
 
 
 def test_parameters_are_read_as_what_they_are(ada: httpx.Client) -> None:
@@ -290,7 +305,8 @@ def test_a_head_without_end_is_cut_off(server: Serving) -> None:
 def test_a_path_that_is_none_and_a_method_that_is_none_are_told_as_problems(
     ada: httpx.Client,
 ) -> None:
-    problem(ada.get("/api/v1/nothing"), 404, "path_not_found")
+    told = problem(ada.get("/api/v1/nothing"), 404, "path_not_found")
+    assert "'/api/v1/nothing'" in told["detail"]
     problem(ada.get("/api/v1/memories/"), 404, "path_not_found")
     answer = ada.put("/api/v1/memories")
     problem(answer, 405, "method_not_allowed")

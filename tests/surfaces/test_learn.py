@@ -86,9 +86,12 @@ def test_nothing_worth_keeping_is_said_so(run: Run) -> None:
 
 def test_what_cannot_be_read_is_an_error_with_a_remedy(run: Run, tmp_path: Path) -> None:
     (tmp_path / "picture").write_bytes(b"\xff\xfe\x00\x01")
-    for given, said in ((tmp_path / "none", "cannot be read"), (tmp_path / "picture", "UTF-8")):
+    for given, code, said in (
+        (tmp_path / "none", 3, "there is no file"),
+        (tmp_path / "picture", 2, "UTF-8"),
+    ):
         failed = run("learn", given, "--json")
-        assert failed.code != 0
+        assert failed.code == code
         assert said in failed.error["message"]
         assert failed.error["hint"]
     assert "no file" in run("learn", "--json").error["message"]

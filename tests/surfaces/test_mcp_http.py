@@ -64,6 +64,19 @@ def test_every_tool_works_on_postgres(postgres_url: str) -> None:
         finished(drive())
 
 
+def test_every_draft_of_many_counts_against_the_quota_of_its_key(server: Serving) -> None:
+    key = server.key("ana", per_day=3)
+
+    async def store(many: int) -> Any:
+        async with over_http(server.url, key) as client:
+            drafts = [{"content": f"{n} of {many}"} for n in range(many)]
+            return await client.call_tool("memory_store_many", {"drafts": drafts})
+
+    assert "3 are left today, and this is 6" in text_of(finished(store(6)))
+    finished(store(3))
+    assert server.bearinmind.for_user("ana").stats().live == 3
+
+
 def test_each_caller_sees_their_own_memories_and_what_is_shared_as_data(server: Serving) -> None:
     async def share_and_recall() -> tuple[list[Any], str]:
         async with (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,31 @@ def test_a_resumed_move_says_so(run: Run, remember: Run, place: Path, other: Pat
     assert ran.code == 0
     assert "going on with an unfinished move" in ran.err
     assert listed(run, other) == listed(run, place)
+
+
+@pytest.fixture
+def old(place: Path) -> Path:
+    """A file as the first release has left it: of two users, without relations."""
+    stores = Path(__file__).parents[1] / "migration" / "stores"
+    place.write_bytes(gzip.decompress((stores / "0001.sqlite.gz").read_bytes()))
+    return place
+
+
+@pytest.mark.parametrize("arguments", [[], ["--dry-run"]])
+def test_a_file_of_an_earlier_release_is_only_read(
+    run: Run, old: Path, other: Path, arguments: list[str]
+) -> None:
+    before = old.read_bytes()
+
+    ran = run("migrate-store", old, other, *arguments)
+
+    assert ran.code == 0
+    assert old.read_bytes() == before
+    assert "Relations" not in ran.out
+    assert arguments or run("--user", "ada", "stats", "--json", store=other).json["live"] == 3
+
+
+def test_a_move_from_an_earlier_release_can_go_on(run: Run, old: Path, other: Path) -> None:
+    begin(old, other)
+
+    assert run("migrate-store", old, other, "--json").json["resumed"] is True

@@ -48,6 +48,15 @@ def test_people_see_a_line_per_memory(run: Run, three: list[str]) -> None:
     assert "facts · 2026-01-01 · deleted" in out
 
 
+def test_what_is_to_come_is_not_called_expired(run: Run, remember: Run) -> None:
+    coming = remember("The gannet cluster moves to Bergen.", "--valid-from", "2999-01-01")
+    gone = remember("The gannet cluster is in Oslo.", "--valid-to", "2020-01-01")
+
+    for id_, state in ((coming, "not yet valid"), (gone, "expired")):
+        assert f" {state}\n" in run("get", id_).out
+        assert f" {state}\n" in run("list", "--state", "expired").out
+
+
 def test_a_list_takes_the_filters_of_recall(run: Run, three: list[str]) -> None:
     for options, expected in (
         (["--since", "2026-01-02", "--until", "2026-01-03"], three[1:2]),

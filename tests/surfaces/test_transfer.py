@@ -371,11 +371,10 @@ def test_an_export_into_a_missing_folder_is_refused(run: Run, remember: Run) -> 
     assert run("export", "no/such/folder.jsonl").code == 3
 
 
-def test_a_failed_export_leaves_the_file_as_it_was(
+def test_a_failed_export_leaves_no_file(
     run: Run, remember: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remember("Something.")
-    (tmp_path / "copy.jsonl").write_text("precious")
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -385,5 +384,59 @@ def test_a_failed_export_leaves_the_file_as_it_was(
 
     assert ran.code == 2
     assert "No space left on device" in ran.err
-    assert (tmp_path / "copy.jsonl").read_text() == "precious"
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob("copy*"))
+
+
+_TO_A_FILE = (["export"], ["graph", "export", "--output"], ["user", "erase", "bob", "--export"])
+
+
+@pytest.fixture(params=_TO_A_FILE, ids=["export", "graph", "erase"])
+def to_a_file(request: pytest.FixtureRequest, run: Run, remember: Run) -> Run:
+    """A command that writes to a file, with something to write."""
+    remember("Something.")
+    run("--user", "bob", "store", "Of another.")
+    yes = ["--yes"] if "erase" in request.param else []
+    return lambda file: run(*request.param, file, *yes, "--json")
+
+
+def test_nothing_is_written_over_a_file(run: Run, to_a_file: Run, tmp_path: Path) -> None:
+    there = tmp_path / "copy.jsonl"
+    there.write_text("precious")
+
+    ran = to_a_file(there)
+
+    assert ran.code == 2
+    assert ran.error["message"] == f"there is already a file {str(there)!r}"
+    assert there.read_text() == "precious"
+    assert run("--user", "bob", "stats", "--json").json["live"] == 1
+
+
+@pytest.mark.parametrize("part", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("way", ["itself", "relative", "by a link"])
+def test_nothing_is_written_over_the_store(
+    run: Run,
+    to_a_file: Run,
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+    part: str,
+) -> None:
+    target = place.with_name(f"{place.name}{part}")
+    if way == "relative":
+        (tmp_path / "sub").mkdir()
+        monkeypatch.chdir(tmp_path / "sub")
+        target = Path("..", target.name)
+    if way == "by a link":
+        (tmp_path / "linked").symlink_to(target)
+        target = tmp_path / "linked"
+
+    ran = to_a_file(target)
+
+    assert ran.code == 2
+    assert ran.error["message"] == f"{str(target)!r} belongs to the store itself"
+    assert run("list", "--json").json["memories"][0]["content"] == "Something."
+
+
+def test_a_device_can_still_be_written_to(to_a_file: Run) -> None:
+    assert to_a_file("/dev/null").code == 0

@@ -116,6 +116,22 @@ def test_doctor_finds_a_sound_store_sound(run: Run, remember: Run, place: Path) 
     assert {"settings", "file", "index", "links", "versions"} <= set(checks)
 
 
+@pytest.mark.parametrize("worker", ["auto", "off"])
+def test_doctor_says_what_begins_the_work(
+    run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch, worker: str
+) -> None:
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
+    remember("Something.")
+    monkeypatch.setenv("BEARINMIND_WORKER", worker)
+
+    checks = {check["name"]: check["detail"] for check in run("doctor", "--json").json["checks"]}
+
+    begins = "none yet: `bearinmind work` begins"
+    if worker == "auto":
+        begins += ", as does the next `bearinmind store`"
+    assert checks["embeddings"] == checks["extractor"] == begins
+
+
 @pytest.mark.usefixtures("by_words")
 def test_doctor_needs_no_store(run: Run, place: Path) -> None:
     human, machine = run("doctor"), run("doctor", "--json")

@@ -40,9 +40,20 @@ def test_work_embeds_what_waits(run: Run, remember: Run) -> None:
     assert "embedded" in run("stats").out
 
 
+def test_before_the_first_worker_it_is_shown_what_waits(
+    run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember("Something.")
+    remember("Something else.")
+
+    waits = "Nothing is embedded yet; 2 memories wait: `bearinmind work` "
+    assert run("work", "--status").out == f"{waits}embeds them.\n"
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "none")
+    assert run("work", "--status").out == f"{waits}begins.\n"
+
+
 def test_work_shows_how_things_stand_and_changes_nothing(run: Run, remember: Run) -> None:
     remember("Something.")
-    assert "Nothing is embedded yet" in run("work", "--status").out
     run("work")
     remember("Something else.")
 

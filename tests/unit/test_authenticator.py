@@ -237,6 +237,37 @@ def test_what_is_written_at_once_is_counted_one_by_one(
         authenticator.admit(made.text, Access.WRITE)
 
 
+def test_more_at_once_than_is_left_is_refused_with_what_is_left(
+    authenticator: Authenticator, memory: Mind
+) -> None:
+    made = memory.accounts.create_key("ada", per_day=5)
+    authenticator.admit(made.text, Access.WRITE)
+    caller = authenticator.admit(made.text, Access.WRITE)
+    with pytest.raises(
+        QuotaUsedUp, match="5 writes a day: 4 are left today, and this is 6"
+    ) as raised:
+        authenticator.count_all(caller, 6)
+    assert "at most 4 today" in raised.value.hint
+    caller = authenticator.admit(made.text, Access.WRITE)  # what was refused was not counted
+    authenticator.count_all(caller, 4)
+    with pytest.raises(QuotaUsedUp):
+        authenticator.admit(made.text, Access.WRITE)
+
+
+def test_a_renewed_key_begins_with_what_was_written_that_day(
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
+) -> None:
+    made = memory.accounts.create_key("ada", per_day=3)
+    for _ in range(2):
+        authenticator.admit(made.text, Access.WRITE)
+    renewed = memory.accounts.renew_key(made.key.id)
+    authenticator.admit(renewed.text, Access.WRITE)
+    with pytest.raises(QuotaUsedUp):
+        authenticator.admit(renewed.text, Access.WRITE)
+    clock.advance(days=1)
+    authenticator.admit(renewed.text, Access.WRITE)
+
+
 def test_the_writes_of_a_day_are_counted_beyond_the_end_of_a_process(
     authenticator: Authenticator, memory: Mind, open_memory: Callable[..., Mind]
 ) -> None:

@@ -140,7 +140,7 @@ def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("[[[", "cannot be read"),
-        ('[[condition]]\nname = "a"\n', "condition 1: data: Field required"),
+        ('[[condition]]\nname = "a"\n', "condition 1: data: it is missing"),
         ('[[condition]]\nname = "a"\ndata = "x"\nfoo = 1\n', "condition 1: foo"),
         ('[[condition]]\nname = "a"\ndata = "x"\ntolerance = "wide"\n', "condition 1: tolerance"),
         ('[condition]\nname = "a"\ndata = "x"\n', "has no rows"),

@@ -6,7 +6,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.config import PREFIX, Configuration, Settings, default_file
+from bearinmind.config import PREFIX, Configuration, Settings, default_file, with_setting
 from bearinmind.remember.admit import BASE_CATEGORIES, CONTENT_LIMIT
 
 
@@ -110,6 +110,23 @@ def test_decay_is_given_for_configured_categories_only() -> None:
 def test_a_refusal_shows_the_value() -> None:
     with pytest.raises(errors.InvalidSetting, match=r"limit = 0 \(from option\)"):
         Configuration.load({"limit": 0}, environment={})
+
+
+def test_a_refusal_names_the_key_of_a_table_and_says_what_is_allowed() -> None:
+    with pytest.raises(errors.InvalidSetting) as caught:
+        Configuration.load(environment={"BEARINMIND_DECAY_DAYS": "{facts=-1}"})
+    said = "decay_days.facts = -1 (from environment) is not allowed: it must be above 0"
+    assert caught.value.message == said
+    assert "`bearinmind config` lists every setting." in caught.value.hint
+    with pytest.raises(errors.InvalidSetting, match=r"categories = .* it must not be empty"):
+        Configuration.load(environment={"BEARINMIND_CATEGORIES": ""})
+    with pytest.raises(errors.InvalidSetting, match="the name of the store is empty"):
+        Configuration.load(environment={"BEARINMIND_STORE": ""})
+
+
+def test_a_setting_of_a_command_is_said_to_be_of_it(tmp_path: Path) -> None:
+    with pytest.raises(errors.InvalidSetting, match=r"'limti' \(from the command\)"):
+        with_setting(tmp_path / "config.toml", "limti", "3")
 
 
 def test_an_unknown_setting_of_the_file_is_named(tmp_path: Path) -> None:

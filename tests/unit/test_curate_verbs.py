@@ -11,7 +11,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.curate.candidates import PAGE, Finding, proposal
-from bearinmind.proposals import Proposal, ProposalKind, ProposalState
+from bearinmind.proposals import CONCEALED, Proposal, ProposalKind, ProposalState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId
 from support.households import KINDS, household, open_kind
@@ -228,9 +228,22 @@ def test_what_was_undone_is_decided_again_unless_a_memory_of_it_is_gone_for_good
     ada.curation.undo(id_)
     ada.delete(pair[1])
     ada.purge(ada.plan_purge([pair[1]]))
+    [left] = ada.curation.proposals(["undone"])
+    assert left.id != id_  # which was made from what the memories said
     for verb in (ada.curation.apply, ada.curation.dismiss):
         with pytest.raises(errors.ProposalDecided):
-            verb(id_)
+            verb(left.id)
+
+
+def test_what_a_proposal_says_is_gone_when_its_memory_becomes_sensitive(
+    ada: Mind, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    ada.curation.apply(_proposed(ada).id)
+    ada.update(pair[1], sensitive=True)
+    [left] = ada.curation.proposals(["applied"])
+    assert (left.reason, left.evidence, left.change) == (CONCEALED, {}, {})
+    with pytest.raises(errors.CannotUndo, match="became sensitive"):
+        ada.curation.undo(left.id)
 
 
 def test_what_was_changed_since_is_not_undone(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:

@@ -12,6 +12,7 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.learn.model import Learned, Message, Mode, Refusal, Role
 from bearinmind.proposals import ProposalKind, ProposalState
+from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Trust
 from support.households import household
@@ -262,3 +263,31 @@ def test_an_update_of_one_project_replaces_nothing_elsewhere(
     [proposed] = learn(memory, said, project="shop").proposed
 
     assert memory.curation.proposal(str(proposed.id)).memories == ()
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_learned_text_that_becomes_sensitive_is_nowhere_in_the_file(
+    clock: FixedClock, path: Path, *, is_known: bool
+) -> None:
+    with household(SqliteStore(path), clock, embedder="none", learn="inbox") as memory:
+        gone = learned_and_sealed(memory, is_known=is_known)
+    files = [file.read_bytes().lower() for file in path.parent.glob(f"{path.name}*")]
+    assert files
+    for text in gone:
+        assert not any(text.lower().encode() in file for file in files), text
+
+
+def learned_and_sealed(memory: Mind, *, is_known: bool) -> list[str]:
+    """Learn something that becomes sensitive; what must not be found afterwards."""
+    [item] = learn(memory, "Always call the boat Zanzibar.").proposed
+    assert item.id is not None
+    [proposal] = memory.curation.proposals()
+    if is_known:  # what the proposal says is stored already when it is applied
+        memory.store(item.text)
+    memory.curation.apply(item.id)
+    [kept] = memory.list()
+    memory.update(kept.id, sensitive=True)
+
+    [left] = memory.curation.proposals(["applied"])
+    assert "zanzibar" not in repr(left).casefold()
+    return ["zanzibar", proposal.id, proposal.digest]

@@ -140,8 +140,8 @@ def test_json_is_found_among_thoughts_and_fences(server: Server, chat: Chat) -> 
     [
         ("It is red.", "not JSON: 'It is red.'"),
         ('{"name": "red"', "not JSON"),
-        ({"name": "red"}, "warmth: Field required"),
-        ({"name": "red", "warmth": 9}, "warmth: Input should be less than or equal to 3"),
+        ({"name": "red"}, "warmth: it is missing"),
+        ({"name": "red", "warmth": 9}, "warmth: it must be 3 or less, not 9"),
         ([1], "not JSON"),
     ],
 )

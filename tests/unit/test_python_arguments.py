@@ -160,6 +160,20 @@ def test_an_unknown_argument_is_named_with_the_one_that_was_meant(mind: Mind) ->
     assert caught.value.hint == "Did you mean 'importance'?"
 
 
+def test_what_a_verb_takes_is_listed_whole(mind: Mind) -> None:
+    with pytest.raises(InvalidRequest, match="'foo'") as caught:
+        mind.store("a new text", foo=1)  # type: ignore[call-arg]
+    assert {"content", "wait", "supersedes", "category"} <= {*_listed(caught.value)}
+    with pytest.raises(InvalidRequest, match="around") as caught:
+        mind.timeline()  # type: ignore[call-arg]
+    assert {"around", "before", "owner"} <= {*_listed(caught.value)}
+    assert "fields" not in _listed(caught.value)
+
+
+def _listed(error: MindError) -> list[str]:
+    return error.hint.removeprefix("It takes ").removesuffix(".").split(", ")
+
+
 def test_times_may_be_texts_as_on_the_command_line(mind: Mind, clock: FixedClock) -> None:
     kept = mind.store("the seal sleeps", created_at="2020-01-02", valid_to="2099-01-01T10:00+01:00")
     assert kept.memory.created_at == datetime(2020, 1, 2, tzinfo=UTC)

@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from rich.console import Console, RenderableType
 
 from bearinmind.app import Mind
 from bearinmind.errors import AmbiguousId, MemoryNotFound
 from bearinmind.protocols import Store
+from bearinmind.surfaces.cli.read import _timeline_table
+from bearinmind.surfaces.cli.terminal import memory_list
 from bearinmind.surfaces.hooks.standalone import memory_text
+from bearinmind.surfaces.mcp import texts
+from bearinmind.surfaces.verbs.answers import ListAnswer, TimelineAnswer
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory, MemoryId, Right
 from support.households import household
@@ -124,3 +129,37 @@ def test_a_session_of_a_hook_is_given_each_owner_s_memory() -> None:
     ]
     chosen = memory_text.fitting(memories, event="x", intro="", most=5, limit=8_000)
     assert [each["owner"] for each in chosen] == ["bob", "zoe"]
+
+
+def test_only_the_memory_of_the_owner_who_outdates_it_is_marked_in_lists(zoe: Mind) -> None:
+    old, new = (zoe.store(text).memory for text in (TEXT, "the payment gateway is Heron Pay"))
+    zoe.resolve(new.id, "newer", old.id)
+    for each in (old, new):
+        zoe.share(each.id, "carl", Right.READ)
+    carl = zoe.for_user("carl")
+    forge(carl, old, "the payment gateway is my own till")
+
+    listed = ListAnswer.of(carl, carl.list(), 9)
+    around = TimelineAnswer.of(carl, carl.timeline(new.id))
+    assert {*listed.outdated} == {*around.outdated} == {f"zoe:{old.id}"}
+    shown = [
+        printed(memory_list(listed.memories, listed.states, "carl", listed.outdated)),
+        printed(_timeline_table(around, "carl")),
+        texts.of_answer(listed),
+        texts.of_answer(around),
+    ]
+    for text in shown:
+        [marked] = [each for each in parts_of(text, old.id) if "outdated" in each]
+        assert "Walrus Pay" in marked
+
+
+def printed(value: RenderableType) -> str:
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(value)
+    return capture.get()
+
+
+def parts_of(text: str, id: MemoryId) -> list[str]:
+    """What a text says of each memory of one id."""
+    return [id + part for part in text.split(id)[1:]]

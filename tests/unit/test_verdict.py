@@ -79,7 +79,6 @@ def test_more_evidence_never_lowers_a_probability(
 
 def test_the_hook_gives_what_a_recall_has_found() -> None:
     assert hook_settings.FOUND == FOUND
-    assert hook_settings.GIVE == Verdict.FOUND
 
 
 def test_the_page_calls_likely_what_a_recall_has_found() -> None:

@@ -1319,7 +1319,7 @@ export type LinkCall = NewLinkRequest;
 /** End a link. */
 export type UnlinkCall = LinkRequest;
 
-/** Decide which of two memories holds now, that both do, or that one replaces both. */
+/** Decide which of two memories holds now, that both do, or that the later one replaces the earlier. */
 export type ResolveCall = ResolveBody & {
   /** An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`. */
   id: string;
@@ -1799,7 +1799,7 @@ export abstract class Verbs {
   unlink(request: UnlinkCall): Promise<Link> {
     return this.call("unlink", request);
   }
-  /** Decide which of two memories holds now, that both do, or that one replaces both. */
+  /** Decide which of two memories holds now, that both do, or that the later one replaces the earlier. */
   resolve(request: ResolveCall): Promise<Resolved> {
     return this.call("resolve", request);
   }

@@ -228,8 +228,8 @@ class Authenticator:
         if secret_hash is not None:
             self._good.add(secret_hash)
 
-    def require(self, caller: Caller, access: Access) -> None:
-        """Check that a caller has this access, and count a write against the daily quota."""
+    def require(self, caller: Caller, access: Access, writes: int = 1) -> None:
+        """Check that a caller has this access, and count writes against the daily quota."""
         if not caller.access.includes(access):
             refused = NotAllowed(
                 f"this needs a key with {access} access; "
@@ -239,22 +239,41 @@ class Authenticator:
             refused.needs = access
             raise refused
         if access is Access.WRITE:
-            self.count_writes(caller)
+            self.count_writes(caller, writes)
 
     def count_writes(self, caller: Caller, count: int = 1) -> None:
-        """Count writes beyond the one that `require` counts, such as those of an import.
+        """Count writes beyond those that `require` counts, such as those of an import.
 
-        Raises `QuotaUsedUp` when the key has reached its daily quota.
+        Raises `QuotaUsedUp` when they are more than the daily quota of the key leaves; none of them
+        is counted then.
         """
         if caller.key_id is None or caller.per_day is None:
             return
         now = self._clock().astimezone(UTC)
         if not self._accounts.count_writes(caller.key_id, now.date(), caller.per_day, count):
             midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), UTC)
+            used = self._accounts.writes_with(caller.key_id, now.date())
+            limit = f"the key {caller.key_id} may be used for {caller.per_day:,} writes a day"
+            waiting = (midnight - now).total_seconds()
+            if count == 1:
+                raise QuotaUsedUp(f"{limit}, and was", retry_after=waiting)
+            left = max(0, caller.per_day - used)
             raise QuotaUsedUp(
-                f"the key {caller.key_id} may be used for {caller.per_day:,} writes a day, and was",
-                retry_after=(midnight - now).total_seconds(),
+                f"{limit}: {left:,} are left today, and this is {count:,}",
+                hint=f"Send at most {left:,} today and the rest from tomorrow (UTC) on, at most "
+                f"{caller.per_day:,} a day, or have the quota of the key raised.",
+                retry_after=waiting,
             )
+
+    def count_all(self, caller: Caller, count: int) -> None:
+        """Count all the writes of a request for whose first one the caller was let in.
+
+        If they are too many, not even that one is counted: nothing is written.
+        """
+        if caller.key_id is not None and caller.per_day is not None:
+            day = self._clock().astimezone(UTC).date()
+            self._accounts.count_writes(caller.key_id, day, caller.per_day, -1)
+        self.count_writes(caller, count)
 
     def _valid_key(self, key: Key | None, bearer: Bearer | None = None) -> Key:
         """A key that holds; with a bearer, one that it opens."""

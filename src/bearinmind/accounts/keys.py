@@ -120,8 +120,9 @@ def renewed(key: Key, now: datetime) -> NewKey:
 def check_overlap(overlap: timedelta) -> timedelta:
     """Check how long a renewed key stays valid beside the new one."""
     if not timedelta(0) <= overlap <= OVERLAP_LIMIT:
+        wrong = "negative" if overlap < timedelta(0) else f"longer than {OVERLAP_LIMIT.days} days"
         raise InvalidKeyTerms(
-            f"an overlap of {overlap} is not between none and {OVERLAP_LIMIT.days} days",
+            f"an overlap of {str(overlap).removesuffix(', 0:00:00')} is {wrong}",
             hint="Give the time that it takes to replace the old key wherever it is used.",
         )
     return overlap

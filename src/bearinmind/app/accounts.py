@@ -166,9 +166,15 @@ class Accounts:
         ends = now + check_overlap(overlap)
         new = renewed(old, now)
         self.store.add_key(new.key)
+        self._count_as_used(new.key, self.writes_today().get(old.id, 0))
         self.store.end_key(old.id, revoked_at=ends)
         self._note(old.user, Action.RENEW_KEY, f"{old.id} by {new.key.id}")
         return new
+
+    def _count_as_used(self, key: Key, writes: int) -> None:
+        """Begin the day of a key with what was written by the one before: its quota is the same."""
+        if writes:
+            self.store.count_writes(key.id, self.clock().astimezone(UTC).date(), writes, writes)
 
     def revoke_key(self, id: str) -> Key:
         """Revoke a key at once."""

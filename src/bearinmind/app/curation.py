@@ -141,10 +141,10 @@ class Curation:
         proposals = review.all_proposals(self.store, self.scope, *ProposalState)
         matches = [proposal for proposal in proposals if proposal.id.startswith(prefix)]
         if not matches:
-            raise ProposalNotFound(f"no proposal has an id that begins with {prefix!r}")
+            raise ProposalNotFound(f"no proposal has an id that begins with {id!r}")
         if len(matches) > 1:
             names = ", ".join(proposal.id for proposal in matches[:5])
-            raise AmbiguousId(f"{prefix!r} is the beginning of {names}")
+            raise AmbiguousId(f"{id!r} is the beginning of {names}")
         return matches[0]
 
     def counts(self) -> Mapping[ProposalState, int]:

@@ -246,7 +246,7 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         limit=fields.get("limit", settings.limit),
         pool=fields.get("pool", settings.pool),
         sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
-        budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
+        budget_bytes=_budget(fields.get("budget_bytes", settings.budget_bytes)),
         group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
         min_probability=_probability(fields.get("min_probability")),
         all=fields.get("all", False),
@@ -262,10 +262,23 @@ def _numbers(
     bound = "above 0" if least is None else f"{least:g} or more"
     for thing, value in given.items():
         if thing not in known:
-            raise InvalidQuery(f"{name} names {thing!r}", hint=f"Name some of {', '.join(known)}.")
+            raise InvalidQuery(
+                f"{name} names {thing!r}, which is not one of {', '.join(known)}",
+                hint=f"Name some of {', '.join(known)}.",
+            )
         if not math.isfinite(value) or value < (least or 0.0) or (least is None and not value):
-            raise InvalidQuery(f"{name}.{thing} is {value!r}; it must be {bound}")
+            raise InvalidQuery(
+                f"{name}.{thing} is {value!r}; it must be {bound}", hint=f"Give a number {bound}."
+            )
     return given
+
+
+def _budget(value: int | None) -> int | None:
+    if value is not None and value < 0:
+        raise InvalidQuery(
+            f"the budget of {value:,} bytes is negative", hint="Give 0 bytes or more, such as 4000."
+        )
+    return value
 
 
 def _probability(value: float | None) -> float | None:
@@ -395,6 +408,7 @@ def _wrong(name: str, value: object, expected: str, hint: str = "") -> InvalidRe
 def checked(verb: Callable[..., Any]) -> Callable[..., Any]:
     """The verb with its arguments checked; None is as good as nothing where that is allowed."""
     signature = inspect.signature(verb)
+    takes = functools.partial(_takes, verb, signature)
     more = [x.name for x in signature.parameters.values() if x.kind is x.VAR_KEYWORD]
     required = {x.name for x in signature.parameters.values() if x.default is x.empty}
 
@@ -403,11 +417,12 @@ def checked(verb: Callable[..., Any]) -> Callable[..., Any]:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as exc:
-            raise _unfit(verb.__name__, signature, exc) from None
+            hint = f"It takes {', '.join(takes())}."
+            raise InvalidRequest(f"`{verb.__name__}`: {exc}", hint=hint) from None
         arguments = bound.arguments
         for name in more:
             fields = arguments.get(name, {})
-            _refuse_unknown(verb.__name__, fields, _known_fields(verb))
+            _refuse_unknown(verb.__name__, fields, _known_fields(verb), takes)
             given = {key: value for key, value in fields.items() if value is not None}
             arguments[name] = {key: _check(key, value) for key, value in given.items()}
         for name, value in [*arguments.items()]:
@@ -430,17 +445,21 @@ def _known_fields(verb: Callable[..., Any]) -> Sequence[str]:
     return [*fields[0].__annotations__] if fields else [*Changes.__dataclass_fields__]
 
 
-def _refuse_unknown(verb: str, fields: Iterable[str], known: Sequence[str]) -> None:
+def _takes(verb: Callable[..., Any], signature: inspect.Signature) -> Sequence[str]:
+    """Everything that a verb takes, by name."""
+    named = [x for x in signature.parameters.values() if x.name != "self"]
+    own = [x.name for x in named if x.kind is not x.VAR_KEYWORD]
+    return own if len(own) == len(named) else [*own, *_known_fields(verb)]
+
+
+def _refuse_unknown(
+    verb: str, fields: Iterable[str], known: Sequence[str], takes: Callable[[], Sequence[str]]
+) -> None:
     for name in fields:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(known)}."
+            near = get_close_matches(name, takes(), 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(takes())}."
             raise InvalidRequest(f"`{verb}` has no {name!r}", hint=hint)
-
-
-def _unfit(verb: str, signature: inspect.Signature, exc: TypeError) -> InvalidRequest:
-    names = [name for name in signature.parameters if name != "self"]
-    return InvalidRequest(f"`{verb}`: {exc}", hint=f"It takes {', '.join(names)}.")
 
 
 def checks_arguments(kind: type[Noun]) -> type[Noun]:

@@ -17,7 +17,7 @@ from bearinmind.curate.candidates import Candidate, live, obstacles, readers
 from bearinmind.curate.differences import Comparison, compare
 from bearinmind.curate.duplicates import compare_replaceable
 from bearinmind.outdates.verdicts import is_decided, is_trusted, prevailing_of_pairs
-from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
+from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import (
     Link,
@@ -101,6 +101,8 @@ class ProposalDecider:
         before = proposal.state
         if before in _UNDECIDED:
             raise errors.CannotUndo(f"proposal {proposal.id} is {before}: nothing is to take back")
+        if proposal.says_nothing:
+            raise errors.CannotUndo(f"of proposal {proposal.id} {proposal.reason}")
         self._check_unchanged(proposal)
         self._take_back(proposal)
         undone = self._decided(proposal, ProposalState.UNDONE, proposal.undo)
@@ -119,7 +121,7 @@ class ProposalDecider:
         return decided
 
     def _check_open(self, proposal: Proposal) -> None:
-        if proposal.state not in _UNDECIDED or proposal.reason == REDACTED:
+        if proposal.state not in _UNDECIDED or proposal.says_nothing:
             raise _was_decided(proposal)
 
     def _decided(self, proposal: Proposal, state: ProposalState, undo: Undo) -> Proposal:
@@ -213,7 +215,9 @@ class ProposalDecider:
         new = self._supersedes_links(proposal.memories) - before
         if isinstance(outcome, Stored):
             return {"stored": outcome.memory.id, "versions": _versions([outcome.memory])}
-        return {"links": [[source, LinkKind.SUPERSEDES.value, end] for source, end in sorted(new)]}
+        links = [[source, LinkKind.SUPERSEDES.value, end] for source, end in sorted(new)]
+        # Named, so that the text leaves the proposal when it leaves the memory.
+        return {"known": outcome.memory.id, "links": links}
 
     def _supersedes_links(self, ids: Sequence[MemoryId]) -> set[tuple[MemoryId, MemoryId]]:
         links = self.store.links(self.scope, ids) if ids else []

@@ -80,11 +80,6 @@ class Comparison(NamedTuple):
         """Whether both say the same fact; one may say more."""
         return not self.differences
 
-    @property
-    def telling(self) -> tuple[Difference, ...]:
-        """The differences that are more than another choice of ordinary words."""
-        return tuple(each for each in self.differences if each.kind is not Kind.WORD)
-
 
 class _Piece(NamedTuple):
     """A word as it is written."""

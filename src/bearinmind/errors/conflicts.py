@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import ClassVar, Self
+
 from bearinmind.errors.base import MindError
 
 
@@ -239,6 +242,14 @@ class PeerNotFound(NotFound):
 
 
 class FileMissing(NotFound):
-    """The file does not exist."""
+    """The file or the folder does not exist."""
 
-    hint = "Check the path; `-` reads standard input."
+    hint = "Check the path."
+    #: The hint where standard input can be read instead.
+    or_standard: ClassVar[str] = "Check the path; `-` reads standard input."
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Self:
+        """The error of what is to be written into a folder that does not exist."""
+        message = f"the folder {str(folder)!r} does not exist"
+        return cls(message, hint="Make it, or check the path.")

@@ -12,6 +12,9 @@ from bearinmind.errors.base import MindError
 class InvalidInput(MindError):
     """The input cannot be accepted."""
 
+    #: Of each field at fault: its name, the kind of fault, and what is wrong.
+    fields: Sequence[tuple[str, str, str]] = ()
+
 
 class EmptyContent(InvalidInput):
     """A memory needs content: the text given is empty."""
@@ -87,7 +90,7 @@ class InvalidRecord(InvalidInput):
 class InvalidSetting(InvalidInput):
     """A setting has a value it cannot have."""
 
-    hint = "Correct it where it comes from; docs/reference/settings.md describes every setting."
+    hint = "Correct it where it comes from; `bearinmind config` lists every setting."
 
 
 class InvalidData(InvalidInput):
@@ -144,7 +147,7 @@ class SecretInClearField(InvalidInput):
 class InvalidVaultKey(InvalidInput):
     """The text is not a key of the vault."""
 
-    hint = "A key is 32 random bytes in base64; `bearinmind secret key --create` makes one."
+    hint = "A key is 32 random bytes in base64; `bearinmind secret key --new` prints one."
 
 
 class InvalidUser(InvalidInput):
@@ -181,8 +184,6 @@ class InvalidRequest(InvalidInput):
     """The request cannot be accepted as it is."""
 
     hint = "/openapi.json of the server describes every field."
-    #: Of each field at fault: its name, the kind of fault, and what is wrong.
-    fields: Sequence[tuple[str, str, str]] = ()
 
 
 class UnreadableRequest(InvalidInput):

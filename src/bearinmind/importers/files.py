@@ -32,7 +32,7 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.exists():
-            raise FileMissing(f"there is no file {str(path)!r}")
+            raise FileMissing(f"there is no file {str(path)!r}", hint=FileMissing.or_standard)
 
     @property
     def name(self) -> str:

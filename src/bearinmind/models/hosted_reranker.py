@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, Field, ValidationError
 
 from bearinmind.errors import RerankerFailure
+from bearinmind.errors.flaws import shortened, wrong
 from bearinmind.models.chat import OPENAI, ChatClient, NotAChat, Question, json_object
 from bearinmind.models.outbound_http import Caller, CallFailed, Patience
 from bearinmind.protocols import Passage
@@ -185,7 +186,8 @@ class LlmReranker:
         except ValidationError as exc:
             problem = exc.errors(include_url=False)[0]
             where = ".".join(map(str, problem["loc"]))
-            raise self._failure(f"answered {where} wrongly: {problem['msg']}") from None
+            said = wrong(problem, shortened(problem["input"]))
+            raise self._failure(f"answered {where} wrongly: {said}") from None
         except ValueError:
             excerpt = self._chat.excerpt(answer)
             raise self._failure(f"did not answer with scores: {excerpt}") from None

@@ -38,6 +38,7 @@ _LONGEST = 2_000  # characters of a message or a hint that are taken over
 _CONNECT = 5.0  # seconds
 _FIRST_PAUSE = 0.1  # seconds: a server that restarts is back soon
 _LONGEST_PAUSE = 30.0  # seconds
+_HOW_TO_GIVE = "Give http://HOST:PORT; the key comes apart, as `key` or the setting `server_key`."
 _LEAST = 0.001  # seconds: a time-out of nothing would mean none at all
 #: Seconds that an idle connection is kept: less than servers do, so that none ends under a call.
 _KEPT = 3.0
@@ -57,22 +58,28 @@ class Server:
 
     @classmethod
     def at(
-        cls, url: str, key: str | None = None, *, timeout: float, retries: int, patience: float
+        cls,
+        url: str,
+        key: str | None = None,
+        *,
+        timeout: float,
+        retries: int,
+        patience: float,
+        hint: str = _HOW_TO_GIVE,
     ) -> Self:
-        """A server at an address."""
+        """A server at an address; the hint says how to give it, and the key."""
         address = split_url(url)
         if address is None or "@" in address.netloc or address.query or address.fragment:
             raise InvalidSetting(
                 f"{_without_password(url)!r} is not the address of a server",
-                hint="Give http://HOST:PORT; the key comes apart, as `key` or the setting "
-                "`server_key`.",
+                hint=hint,
             )
         for name, value, least in (
             ("timeout", timeout, 0.001),
             ("retries", retries, 0),
             ("patience", patience, 0.001),
         ):
-            if not value >= least:
+            if not isinstance(value, int | float) or not value >= least:
                 raise InvalidSetting(
                     f"{name} = {value!r} is not allowed: it is at least {least}",
                     hint="Give seconds, and a number of retries.",

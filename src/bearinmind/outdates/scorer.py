@@ -27,7 +27,6 @@ _MOST = 3  # names that are counted
 _SHORT = 8  # terms
 _WORD = re.compile(r"[^\W_]+(?:['\u2019._/@:&=~+#-]+[^\W_]+)*")
 _CODE = re.compile(r"[_/\\@#=<>~]|\d|\w[.:]\w|[a-z][A-Z]")
-_SENTENCE_END = re.compile(r"(?:[.!?:;\n]\s*|[-\u2022*]\s*)$")
 _OWNS = re.compile(r"['\u2019]s$")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _AMOUNT = re.compile(

@@ -138,10 +138,13 @@ class Accounts(Protocol):
         """Revoke a key, at the earliest of the given moments; False when there is no such key."""
 
     def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
-        """Count writes with a key; False, and nothing counted, when the day's limit is reached.
+        """Count writes with a key; False, and nothing counted, when they exceed the day's limit.
 
-        Several writes that were made together are all counted when at least one is left.
+        Several are counted together or not at all; a negative count gives some back.
         """
+
+    def writes_with(self, key_id: str, day: date) -> int:
+        """How many writes were counted for a key on a day."""
 
     def take_allowance(self, client: str, now: datetime, per_minute: int, count: int) -> int:
         """Take up to `count` of the actions that a client may do in a minute; how many there were.

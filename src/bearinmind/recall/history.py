@@ -108,8 +108,8 @@ def find(store: Store, scope: Scope, text: str) -> Memory:
     owner, prefix = ids.parse(text)
     matches = store.resolve(scope, prefix) if owner in (None, scope.user) else []
     if not matches:
-        raise not_found(prefix)
-    check_one(prefix, matches)
+        raise not_found(text)
+    check_one(text, matches)
     memory = store.get(scope, matches[0])
     if memory is None:
         raise errors.MemoryNotFound(f"memory {matches[0]} is no longer there")
@@ -132,7 +132,8 @@ def version_of(store: Store, scope: Scope, id: MemoryId, version: int) -> Memory
     for memory in store.versions(scope, id):
         if memory.version == version:
             return memory
-    raise errors.MemoryNotFound(f"memory {id} has no version {version}")
+    hint = f"`bearinmind get {id} --versions` lists them."
+    raise errors.MemoryNotFound(f"memory {id} has no version {version}", hint=hint)
 
 
 def states(

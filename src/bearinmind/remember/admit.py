@@ -60,7 +60,8 @@ def admit(draft: Draft, rules: Rules, now: datetime) -> Draft:
     valid_to = check_time(draft.valid_to, "valid_to")
     if valid_from is not None and valid_to is not None and valid_from >= valid_to:
         raise errors.InvalidTime(
-            f"valid_to {valid_to.isoformat()} is not after valid_from {valid_from.isoformat()}"
+            f"valid_to {valid_to.isoformat()} is not after valid_from {valid_from.isoformat()}",
+            hint="Swap the two times.",
         )
     return replace(
         draft,
@@ -221,7 +222,9 @@ def check_moment(time: datetime | str, what: str, hint: str = "") -> datetime:
     except OverflowError:
         moment = None
     if moment is None or not EARLIEST <= moment <= LATEST:
-        raise errors.InvalidTime(f"{what} {time.isoformat()} is outside the years 1 to 9999")
+        raise errors.InvalidTime(
+            f"{what} {time.isoformat()} is not between {EARLIEST.date()} and {LATEST.date()}"
+        )
     return moment
 
 

@@ -64,7 +64,10 @@ def deleted_version(memory: Memory, now: datetime) -> Memory:
 def restored_version(memory: Memory, now: datetime) -> Memory:
     """The next version, no longer deleted."""
     if memory.deleted_at is None:
-        raise errors.NotDeleted(f"memory {memory.id} is not deleted")
+        raise errors.NotDeleted(
+            f"memory {memory.id} is not deleted: there is nothing to restore",
+            hint="Nothing needs to be done; `bearinmind get ID` shows its state.",
+        )
     return next_version(replace(memory, deleted_at=None), now)
 
 

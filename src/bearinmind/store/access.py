@@ -105,6 +105,10 @@ class AccessInDatabase(OnDatabase):
         with self._database.writing() as transaction:
             return bool(transaction.change("count_writes", counted))
 
+    def writes_with(self, key_id: str, day: date) -> int:
+        used = {"key_id": key_id, "day": (day - _FIRST_DAY).days}
+        return sum(writes for [writes] in self._database.read("writes_with", used))
+
     def take_allowance(self, client: str, now: datetime, per_minute: int, count: int) -> int:
         interval = _MINUTE // per_minute
         taken = {"client": client, "now": rows.from_time(now), "count": count}

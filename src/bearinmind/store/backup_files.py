@@ -21,6 +21,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from bearinmind import codec, errors
+from bearinmind.store.new_file import refuse_existing
 
 BLOCK = 64 * 1024  # bytes: 16 pages of SQLite
 FORMAT = 1
@@ -31,6 +32,7 @@ _MANIFEST = "manifest"  # its name in a file
 _HASH = re.compile("[0-9a-f]{64}")
 _LEVEL = 6  # of compression
 _PRIVATE = 0o600
+_PART = ".part"  # ends the name of what is not whole yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +118,7 @@ Blocks = FolderBlocks | ZippedBlocks
 @contextmanager
 def new_file(path: Path) -> Iterator[ZippedBlocks]:
     """The blocks of a backup in one file, which appears only once it is whole."""
-    if path.exists():
-        raise errors.InvalidInput(
-            f"there is already a file {str(path)!r}",
-            hint="Name another file; a folder keeps many backups.",
-        )
+    refuse_existing(path, hint="Name another file; a folder keeps many backups.")
     with (
         failures(path),
         _part(path) as part,
@@ -332,7 +330,7 @@ def write_whole(path: Path, contents: Iterable[bytes]) -> None:
 @contextmanager
 def _part(path: Path) -> Iterator[int]:
     """A file that only its owner may read; it gets its name when the context ends well."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
     handle = os.open(part, os.O_CREAT | os.O_TRUNC | os.O_RDWR, _PRIVATE)
     try:
         yield handle
@@ -349,7 +347,10 @@ def failures(place: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as exc:
-        raise errors.FileMissing(f"there is no file {str(exc.filename or place)!r}") from exc
+        missing = Path(exc.filename or place)
+        if missing.suffix == _PART:  # to be written, so it is the folder that is not there
+            raise errors.FileMissing.of_folder(missing.parent) from exc
+        raise errors.FileMissing(f"there is no file {str(missing)!r}") from exc
     except OSError as exc:
         if exc.errno == ENOSPC:
             raise errors.StoreFull(f"there is no room left to write {str(place)!r}") from exc

@@ -1,7 +1,8 @@
 """What the logic that both dialects share needs of a database, and the loading of its statements.
 
-Statements have names: each dialect has them all in its .sql files, under the same names
-and with the same parameters. A list among the parameters is a list to the statement too.
+Statements have names: each dialect has them all, under the same names and with the same
+parameters: in .sql files of its own, or in those in `common` where both say the same. A list
+among the parameters is a list to the statement too.
 """
 
 from __future__ import annotations
@@ -176,9 +177,13 @@ SQL_FILES = {
 
 
 def read_sql(dialect: str, name: str) -> LiteralString:
-    """The text of one .sql file. It ships with the package, so it is as literal as code."""
-    path = files("bearinmind.store").joinpath("sql", dialect, name)
-    return path.read_text(encoding="utf-8")
+    """The text of a dialect's .sql file and, behind it, of what both dialects say alike.
+
+    It ships with the package, so it is as literal as code.
+    """
+    folder = files("bearinmind.store").joinpath("sql")
+    own, common = folder.joinpath(dialect, name), folder.joinpath("common", name)
+    return own.read_text("utf-8") + (common.read_text("utf-8") if common.is_file() else "")
 
 
 def load_statements(dialect: str) -> Mapping[str, LiteralString]:

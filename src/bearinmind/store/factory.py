@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from bearinmind.errors import FileMissing, MissingExtra, StoreUnfinished
@@ -92,10 +94,30 @@ def require_driver() -> None:
 
 @contextmanager
 def open_source(name: StoreName, access: Access) -> Iterator[Endpoint]:
-    """A store that is moved from; opening it brings it to the present schema."""
-    open_store(name, access, create=False).close()
-    with closing(_endpoint(name, access, create=False)) as end:
-        yield end
+    """A store that is moved from; opening one on a server brings it to the present schema."""
+    with _only_read(name, access) as kept:
+        open_store(kept, access, create=False).close()
+        with closing(_endpoint(kept, access, create=False)) as end:
+            yield end
+
+
+@contextmanager
+def _only_read(name: StoreName, access: Access) -> Iterator[StoreName]:
+    """The store; of a file that opening would change, a copy, so that the file stays as it is."""
+    if not isinstance(name, StoreFile):
+        yield name
+        return
+    from bearinmind.store.sqlite.file import SqliteFile  # noqa: PLC0415  only what is used
+    from bearinmind.store.sqlite.store import is_up_to_date  # noqa: PLC0415  likewise
+
+    with TemporaryDirectory(prefix="bearinmind-") as folder:
+        copy = StoreFile(Path(folder) / "copy.db")
+        file = SqliteFile(name.path, busy_timeout=access.busy_timeout, create=False)
+        with closing(file):
+            up_to_date = is_up_to_date(file)
+            if not up_to_date:
+                file.copy_to(copy.path)
+        yield name if up_to_date else copy
 
 
 @contextmanager

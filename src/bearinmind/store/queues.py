@@ -6,6 +6,7 @@ import json
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
@@ -20,6 +21,7 @@ from bearinmind.store.database import (
     Transaction,
     Version,
 )
+from bearinmind.text.ids import new_id
 from bearinmind.types import Link, Memory, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
@@ -213,13 +215,22 @@ def _to_job(row: tuple[object, ...]) -> Job:
     return Job(number, kind, target, owner, rows.to_memory(columns), attempts)  # type: ignore[arg-type]
 
 
+_DIGEST = 32  # bytes
 _OBJECTS = ("memories", "evidence", "change", "undo")  # kept as JSON
 
 
-def redact_proposals(transaction: Owned, ids: Sequence[MemoryId]) -> None:
-    """Remove what proposals say of these memories, inside a transaction of the caller."""
+def redact_proposals(transaction: Owned, ids: Sequence[MemoryId], reason: str = REDACTED) -> None:
+    """Remove what proposals say of these memories, inside a transaction of the caller.
+
+    Their ids and digests too, for random ones: they are made from the text, and a short text can be
+    guessed from them. So the same may be proposed again.
+    """
     named = [_json(id_) for id_ in ids]  # as they stand in the JSON that is kept
-    transaction.change("redact_proposals", {"named": named, "reason": REDACTED})
+    redacted = [
+        {"id": id_, "new_id": new_id(), "digest": token_hex(_DIGEST), "reason": reason}
+        for [id_] in transaction.rows("proposals_naming", {"named": named})
+    ]
+    transaction.change_each("redact_proposal", redacted)
 
 
 def _from_proposal(proposal: Proposal) -> dict[str, Any]:

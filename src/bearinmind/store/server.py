@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from bearinmind import errors
 from bearinmind.protocols import (
@@ -23,8 +23,6 @@ from bearinmind.store.database import OnDatabase, Row
 from bearinmind.types import Access, Scope, Share
 
 _FIRST_DAY = date(1970, 1, 1)
-
-Counted = TypeVar("Counted", TrafficPoint, UserTraffic)
 
 
 class ServerInDatabase(OnDatabase):

@@ -7,13 +7,14 @@ from itertools import pairwise
 
 from bearinmind.changes import LinkState, ShareState, Subject, SubjectKind, Verdict
 from bearinmind.errors import KeyRetired, MindError, SupersedeCycle
+from bearinmind.proposals import CONCEALED
 from bearinmind.protocols import Gone, History, Received, Sealed
 from bearinmind.receipts import Receipts, flaw_of, last_kept, versions_kept
-from bearinmind.store import memories, rows, sync_feed, versions
+from bearinmind.store import memories, queues, rows, sync_feed, versions
 from bearinmind.store.database import Database, Owned
 from bearinmind.store.queues import link_row
 from bearinmind.store.versions import BulkInsert, content_hashes
-from bearinmind.types import MemoryId, Scope
+from bearinmind.types import Memory, MemoryId, Scope
 
 _NOTHING = History(versions=())
 
@@ -160,6 +161,8 @@ class _Reception:
         else:
             self._new[subject] = state
         self._present[subject] = state
+        if _is_sealed_away(present.versions[kept:], state.versions):
+            queues.redact_proposals(self._transaction, [id_], CONCEALED)
 
     def _append(self, state: History, kept: int, *, closed: bool) -> None:
         """Add the versions after the last that is kept; each closes the one before."""
@@ -186,3 +189,10 @@ class _Reception:
             [number] = self._transaction.numbers(1)
             share = rows.from_share(state.share) | {"number": number}
             self._transaction.change("insert_share", share)
+
+
+def _is_sealed_away(before: Sequence[Memory], after: Sequence[Memory]) -> bool:
+    """Whether the text of a version is nowhere after the memory became sensitive elsewhere."""
+    texts = {memory.content for memory in after}
+    gone = [each for each in before if not each.sensitive and each.content not in texts]
+    return bool(gone) and any(memory.sensitive for memory in after)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from bearinmind.errors import KeyRetired
+from bearinmind.proposals import CONCEALED
 from bearinmind.protocols import History, Sealed
 from bearinmind.store import graph, queues, rows, spaces
 from bearinmind.store.database import Database, Owned, Parameters, Version
@@ -98,7 +99,9 @@ def forget_derived(transaction: Owned, rows: Sequence[int]) -> None:
 def conceal_versions(
     database: Database, transaction: Owned, concealed: Sequence[Memory], sealed: Sequence[Sealed]
 ) -> None:
-    """Overwrite the text of earlier versions, and what index, spaces and graph have of it."""
+    """Overwrite the text of earlier versions, and what is made from it: index, graph, proposals."""
+    if not concealed:
+        return
     fingerprints = {record.version: record.fingerprint for record in sealed}
     for memory in concealed:
         overwritten: dict[str, Any] = {
@@ -111,8 +114,8 @@ def conceal_versions(
             forget_derived(transaction, [row])
             if memory.deleted_at is None:
                 index_versions(database, transaction, {row: memory})
-    if concealed:
-        scrub_index(database, transaction)
+    scrub_index(database, transaction)
+    queues.redact_proposals(transaction, [concealed[0].id], CONCEALED)
 
 
 def keep_sealed(transaction: Owned, sealed: Sequence[Sealed]) -> None:

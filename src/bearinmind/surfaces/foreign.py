@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from bearinmind.learn.model import Learned, Refusal
 from bearinmind.remember import admit
 from bearinmind.remember.admit import check_time
 from bearinmind.remember.secrets import masked
+from bearinmind.store.sqlite.schema import APPLICATION_ID
 from bearinmind.surfaces.lines import STANDARD, numbered, opened
 from bearinmind.surfaces.transfer import Advance, Import, Imported, Problem
 from bearinmind.text import ids
@@ -59,6 +61,12 @@ def format_of(source: Source, name: str | None) -> Format | None:
     if name is not None:
         return next(each for each in FORMATS if each.name == name)
     format_ = next((each for each in FORMATS if each.recognise(source)), None)
+    if format_ is None and source.is_sqlite and _application(source) == APPLICATION_ID:
+        raise errors.InvalidInput(
+            f"{str(source.path)!r} is a Bear in Mind store, not an export of one",
+            hint=f"Move what is in it: `bearinmind --store {shlex.quote(str(source.path))} export -"
+            " | bearinmind import -`.",
+        )
     if format_ is None and (source.is_folder or source.is_sqlite):
         what = "folder has no notes" if source.is_folder else "database is of no known program"
         raise errors.InvalidInput(
@@ -66,6 +74,11 @@ def format_of(source: Source, name: str | None) -> Format | None:
             hint=f"--from says what it is: {', '.join(NAMES)}.",
         )
     return format_
+
+
+def _application(source: Source) -> int:
+    """The program that a database says it is of."""
+    return int.from_bytes(source.head[68:72])
 
 
 # ---- the import --------------------------------------------------------------------------------

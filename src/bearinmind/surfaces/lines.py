@@ -29,7 +29,7 @@ def translated(path: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except FileNotFoundError as exc:
-        raise FileMissing(f"there is no file {path!r}") from exc
+        raise FileMissing(f"there is no file {path!r}", hint=FileMissing.or_standard) from exc
     except OSError as exc:
         raise InvalidInput(
             f"{path!r} cannot be used: {exc.strerror}", hint="Check the path and its permissions."
@@ -113,6 +113,8 @@ def created(path: str) -> Iterator[Callable[[bytes], object]]:
     elif place.exists() and not place.is_file():  # a folder cannot be written; a device can
         with translated(path), place.open("wb") as stream:
             yield stream.write
+    elif not place.parent.is_dir():
+        raise FileMissing.of_folder(place.parent)
     else:
         part = place.with_name(f"{place.name}.{os.getpid()}.part")
         try:

@@ -281,14 +281,22 @@ class Import:
     """
 
     def __init__(
-        self, app: Mind, *, most_problems: int | None, advance: Advance, dry_run: bool = False
+        self,
+        app: Mind,
+        *,
+        most_problems: int | None,
+        advance: Advance,
+        charge: Advance = lambda _: None,
+        dry_run: bool = False,
     ) -> None:
+        """`charge` is told how many are about to be written, and may refuse them."""
         self.result = Imported()
         self.file = ""  #: that is read, where there are several
         self._app = app
         self._dry_run = dry_run
         self._most_problems = most_problems
         self._advance = advance
+        self._charge = charge
         self._now = datetime.now(UTC)
         self._batch: list[History] = []
         self._siblings: set[MemoryId] = set()
@@ -345,6 +353,7 @@ class Import:
     def _take(self, number: int, record: Link | Sealed | ForeignMemory) -> None:
         if isinstance(record, Link):
             self._flush()
+            self._charge(1)
             self.take_link(number, record)
             self._advance(1)
         elif isinstance(record, Sealed):
@@ -403,6 +412,7 @@ class Import:
         batch, self._batch = self._batch, []
         if not batch:
             return
+        self._charge(len(batch))
         ids = [history.versions[-1].id for history in batch]
         outcomes = self._app.transfer.add(batch, self._siblings)
         for id_, outcome in zip(ids, outcomes, strict=True):

@@ -36,7 +36,14 @@ class HttpSyncServer:
         """Nothing is sent before the first call."""
         self._owner = owner
         self._known = False  # whether the server has confirmed the owner
-        self._server = Server.at(url, key, timeout=timeout, retries=_RETRIES, patience=2 * timeout)
+        self._server = Server.at(
+            url,
+            key,
+            timeout=timeout,
+            retries=_RETRIES,
+            patience=2 * timeout,
+            hint="Give http://HOST:PORT, and the key with `--key-file`.",
+        )
         self._http = httpx.Client(**self._server.http_options())
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Container
 
 from bearinmind import errors
 from bearinmind.types import MemoryId, UserId
@@ -16,7 +17,8 @@ LENGTH = 12
 #: Between an owner and an id; in no name of a user.
 _BETWEEN = ":"
 _MISREAD = str.maketrans("ilo", "110")
-_NO_ID = "{!r} is not a memory id or the beginning of one"
+_WHOLE = 105  # characters, the most that a surface takes: a secret is seen as a whole alone
+_SHOWN = 60  # characters of what is longer
 
 
 def new_id() -> MemoryId:
@@ -29,8 +31,13 @@ def normalise(text: str) -> str:
     """An id, or the beginning of one, as stored; corrects case, dashes and misread letters."""
     prefix = text.strip().lower().replace("-", "").translate(_MISREAD)
     if not prefix or len(prefix) > LENGTH or not set(prefix) <= set(ALPHABET):
-        raise errors.InvalidId(_NO_ID.format(text))
+        raise _no_id(text)
     return prefix
+
+
+def _no_id(text: str) -> errors.InvalidId:
+    shown = repr(text) if len(text) <= _WHOLE else f"{text[:_SHOWN]!r}…"
+    return errors.InvalidId(f"{shown} is not a memory id or the beginning of one")
 
 
 def is_id(text: str) -> bool:
@@ -50,6 +57,12 @@ def with_owner(owner: UserId, id: MemoryId) -> MemoryId:
     return MemoryId(f"{owner}{_BETWEEN}{id}")
 
 
+def name_among(names: Container[MemoryId], owner: UserId, id: MemoryId) -> MemoryId:
+    """The name of a memory among these: with its owner, where another has the bare id."""
+    whole = with_owner(owner, id)
+    return whole if whole in names else id
+
+
 def split_owner(text: str) -> tuple[str | None, str]:
     """The owner that an id names, if it names one, and the rest."""
     owner, between, rest = text.rpartition(_BETWEEN)
@@ -62,7 +75,7 @@ def parse(text: str) -> tuple[str | None, str]:
     try:
         return owner, normalise(rest)
     except errors.InvalidId:  # the whole text: what is secret in it is seen as a whole alone
-        raise errors.InvalidId(_NO_ID.format(text)) from None
+        raise _no_id(text) from None
 
 
 def canonical(text: str) -> str:

@@ -122,6 +122,8 @@ def store_name(value: object) -> StoreName:
 
 
 def _named(text: str) -> StoreName:
+    if not text.strip():
+        raise InvalidSetting("the name of the store is empty", hint=_HINT)
     if text.startswith(("postgres://", "postgresql://")):
         return StoreServer.at(text)
     if text == _EMBEDDED:

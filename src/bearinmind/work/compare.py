@@ -10,10 +10,9 @@ from typing import Protocol
 from bearinmind.errors import StoreFailure, WorkFailure
 from bearinmind.protocols import Job, Spaces, SpaceState, Syncing, Work
 from bearinmind.types import Link, Memory, MemoryId, Scope
-from bearinmind.work.status import COMPARE, EMBED, WorkDone
+from bearinmind.work.status import EMBED, WorkDone
 from bearinmind.work.worker import CLAIM, Attempts, Handled
 
-KIND = COMPARE
 BATCH = 50  # jobs of one claim
 _NOT_EMBEDDED = 0.5  # seconds after which it is looked again whether a memory is embedded
 

@@ -7,7 +7,6 @@ searched for a name that becomes known.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -27,8 +26,6 @@ MOST_OLDER = 200
 #: A name whose rarest word is in more memories than this, and in more than this share of all, says
 #: too little to be looked for.
 COMMON, COMMON_SHARE = 50, 0.01
-
-_log = logging.getLogger(__name__)
 
 #: Which of these new names, each mentioned once here, are certainly the same as another one.
 Certain = Callable[[Sequence[Mention], Scope], Sequence[Merge]]

@@ -56,7 +56,14 @@ def test_an_address_that_is_none_is_refused_without_its_password(kind: Any, url:
 
 @pytest.mark.parametrize(
     "options",
-    [{"key": "clé"}, {"key": "a\nb"}, {"timeout": 0}, {"retries": -1}, {"patience": float("nan")}],
+    [
+        {"key": "clé"},
+        {"key": "a\nb"},
+        {"timeout": 0},
+        {"retries": -1},
+        {"retries": "x"},
+        {"patience": float("nan")},
+    ],
 )
 def test_what_a_client_cannot_use_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidSetting):

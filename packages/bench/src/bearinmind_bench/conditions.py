@@ -30,6 +30,7 @@ import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bearinmind.errors import FileMissing, IncomparableResults, InvalidData, TooFewQueries
+from bearinmind.errors.flaws import shortened, wrong
 from bearinmind.types import LinkKind
 from bearinmind_bench.compare import Compared, Comparison, compare, corrected
 from bearinmind_bench.evaluation import EvaluationSet, load
@@ -122,9 +123,8 @@ def _read_file(path: Path) -> Iterator[Condition]:
         except ValidationError as exc:
             problem = exc.errors()[0]
             where = ".".join(map(str, problem["loc"]))
-            raise InvalidData(
-                f"{path.name}, condition {number}: {where}: {problem['msg']}"
-            ) from exc
+            said = wrong(problem, shortened(problem["input"]))
+            raise InvalidData(f"{path.name}, condition {number}: {where}: {said}") from exc
 
 
 def check(

@@ -29,7 +29,6 @@ class DatabaseInfo(NamedTuple):
     is_store: bool
     tables: int  #: in that schema, of any program
     follows: bool  #: it is a standby
-    may_create_tables: bool
     may_create_extensions: bool
     may_change_vectors: bool
     vector: str | None  #: the version of the extension that the database has

@@ -16,7 +16,7 @@ from psycopg import errors as pg_errors
 
 from bearinmind.store.postgres.connection_pool import translated
 from bearinmind.store.postgres.queries import SQL
-from bearinmind.store.postgres.search_plan import COSTS, MOST_DIMENSIONS, Costs
+from bearinmind.store.postgres.search_plan import COSTS, Costs
 
 if TYPE_CHECKING:
     from bearinmind.store.postgres.pool import Pool
@@ -36,11 +36,6 @@ class SpaceIndex:
     most: int  #: of the owner who has most
     complete: bool | None  #: None without an index; False during or after an unfinished build
     bytes: int
-
-    @property
-    def possible(self) -> bool:
-        """Whether pgvector can index vectors of so many dimensions."""
-        return self.dimensions <= MOST_DIMENSIONS
 
 
 class BuildProgress(NamedTuple):

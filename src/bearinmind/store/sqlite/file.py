@@ -165,6 +165,7 @@ _CACHE_KIB = 32_768  # page cache of one connection
 _RETRY_PAUSE = 0.02  # seconds between attempts to open a file that others are just creating
 _NOT_WRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_NO_DATABASE = "Check the path; if it was a store, restore it from a copy."  # no `doctor` helps
 
 
 class _Held:
@@ -251,7 +252,10 @@ class Connections:
 
     def _prepare_place(self) -> None:
         if self._path.is_dir():
-            raise errors.StoreUnavailable(f"{str(self._path)!r} is a folder, not a file")
+            raise errors.StoreUnavailable(
+                f"{str(self._path)!r} is a folder, not a file",
+                hint=f"Name a file in it: {self._path / 'memories.db'}",
+            )
         if self._path.exists():
             return
         if not self._create:
@@ -357,8 +361,11 @@ def _translate(exc: sqlite3.Error, path: Path) -> errors.StoreFailure:
             return errors.StoreReadOnly(f"{name} cannot be written to")
         case sqlite3.SQLITE_FULL:
             return errors.StoreFull(f"there is no room left to write {name}; nothing was changed")
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return errors.StoreDamaged(f"{name} is damaged or not a Bear in Mind store: {exc}")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB as code:
+            return errors.StoreDamaged(
+                f"{name} is damaged or not a Bear in Mind store: {exc}",
+                hint=_NO_DATABASE if code == sqlite3.SQLITE_NOTADB else "",
+            )
         case sqlite3.SQLITE_CANTOPEN:
             return errors.StoreUnavailable(f"{name} cannot be opened: {exc}")
         case _:

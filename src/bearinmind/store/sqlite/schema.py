@@ -44,7 +44,10 @@ def is_current(connection: sqlite3.Connection, path: str, *, unfinished: bool = 
         if not unfinished:
             raise errors.StoreUnfinished(f"{path!r} holds an unfinished move")
     elif application != APPLICATION_ID and (objects or application):
-        raise errors.StoreDamaged(f"{path!r} is an SQLite database, but not a Bear in Mind store")
+        raise errors.StoreDamaged(
+            f"{path!r} is an SQLite database, but not a Bear in Mind store",
+            hint="Check the path, or choose another file with --store.",
+        )
     if version > SCHEMA_VERSION:
         raise errors.StoreTooNew(
             f"{path!r} has schema {version}; "

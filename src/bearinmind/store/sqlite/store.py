@@ -170,6 +170,16 @@ def _to_matches(records: list[Row]) -> list[LexicalMatch]:
     return [*map(rows.to_lexical_match, records)]
 
 
+def is_up_to_date(file: SqliteFile) -> bool:
+    """Whether a file has the present schema and index: opening it as a store changes nothing."""
+    connection = file.connections.get()
+    with translated(file.path):
+        if not schema.is_current(connection, str(file.path)):
+            return False
+        [made_by] = connection.execute(SQL["index_analysis"]).fetchone()
+    return bool(made_by == analysis.ANALYSIS_VERSION)
+
+
 _REINDEX_BATCH = 500  # rows held in memory while the index is made again
 
 
@@ -261,19 +271,29 @@ class SqliteStore(
         with translated(self.path):
             connection = self._connections.get()
             integrity = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
-            [journal] = connection.execute("PRAGMA journal_mode").fetchone()
             return [
                 Finding(name="file", good=integrity == ["ok"], detail="; ".join(integrity)),
-                Finding(name="journal", good=journal == "wal", detail=f"{journal} mode"),
+                _journal_finding(connection, read_only=self._connections.read_only),
                 _lexicon_finding(connection, read_only=self._connections.read_only),
                 *database.integrity_findings(self._file),
             ]
 
 
+_NOT_CHECKED = "not checked: the file is read-only"
+
+
+def _journal_finding(connection: sqlite3.Connection, *, read_only: bool) -> Finding:
+    """Whether readers and a writer can share the file."""
+    if read_only:  # a file that nobody writes is opened without a log, whatever its mode is
+        return Finding(name="journal", good=True, detail=_NOT_CHECKED)
+    [journal] = connection.execute("PRAGMA journal_mode").fetchone()
+    return Finding(name="journal", good=journal == "wal", detail=f"{journal} mode")
+
+
 def _lexicon_finding(connection: sqlite3.Connection, *, read_only: bool) -> Finding:
     """Whether FTS5's index agrees with the terms it was made from."""
     if read_only:  # FTS5 takes the command as an INSERT
-        return Finding(name="lexicon", good=True, detail="not checked: the file is read-only")
+        return Finding(name="lexicon", good=True, detail=_NOT_CHECKED)
     try:
         connection.execute(SQL["check_index"])
     except sqlite3.DatabaseError as exc:

@@ -15,7 +15,6 @@ from bearinmind.app import Mind
 from bearinmind.app.accounts import Erasure
 from bearinmind.errors import InvalidShare
 from bearinmind.protocols import AuditEntry, Step, TrafficKind, TrafficPoint, User
-from bearinmind.recall.pipeline import LARGEST_POOL
 from bearinmind.surfaces import times, transfer
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, version, write_json
@@ -33,7 +32,6 @@ from bearinmind.surfaces.cli.terminal import (
     parts,
     styled,
 )
-from bearinmind.surfaces.lines import created
 from bearinmind.types import Access, Key, Right, Share
 
 if TYPE_CHECKING:
@@ -109,7 +107,7 @@ def erase(
 
 def _export_of(run: Session, user: str, file: str) -> None:
     settings = run.settings.model_copy(update={"user": user})
-    with Mind.build(settings, create=False, borrow=True) as theirs, created(file) as write:
+    with Mind.build(settings, create=False, borrow=True) as theirs, run.new_file(file) as write:
         done = transfer.export(theirs, write, version(), lambda _: None)
     run.note(f"Exported {memory_count(done.memories)} to {file}")
 
@@ -232,9 +230,7 @@ def audit(
     everybody: Annotated[
         bool, typer.Option("--everybody", help="What was done to any user's, not only to yours.")
     ] = False,
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most entries to show.")
-    ] = 20,
+    limit: options.EntryLimit = 20,
 ) -> None:
     """Show who read secrets, shared, or changed users and keys."""
     with run.reading({"entries": []}) as mind:
@@ -343,6 +339,9 @@ _Tag = Annotated[str, typer.Argument(metavar="TAG", help="A tag; memories may ge
 _Write = Annotated[
     bool, typer.Option("--write", help="They may also update, delete and restore it.")
 ]
+_WriteAll = Annotated[
+    bool, typer.Option("--write", help="They may also update, delete and restore them.")
+]
 
 
 @share_app.command("memory")
@@ -354,7 +353,7 @@ def share_memory(run: Session, id: options.Id, reader: _Reader, write: _Write = 
 
 
 @share_app.command("tag")
-def share_tag(run: Session, tag: _Tag, reader: _Reader, write: _Write = False) -> None:
+def share_tag(run: Session, tag: _Tag, reader: _Reader, write: _WriteAll = False) -> None:
     """Let another user see all memories with a tag, now and from now on."""
     with run.open() as mind:
         share = mind.share_tag(tag, reader, Right.WRITE if write else Right.READ)

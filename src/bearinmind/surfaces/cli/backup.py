@@ -132,5 +132,5 @@ def _key_lines(facts: BackupFacts) -> Iterator[RenderableType]:
 
 
 def _counted(facts: BackupFacts) -> str:
-    versions, users = many(facts.rows["memories"], "version"), many(facts.rows["users"], "user")
-    return f"{versions} of memories, {users}"
+    versions = many(facts.rows["memories"], "version")
+    return f"{versions} of memories, {many(facts.rows['users'], 'registered user')}"

@@ -339,7 +339,9 @@ def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
 def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:
     """The words to put in place of the present ones."""
     if none and new:
-        raise InvalidInput(f"--{what} and --no-{what}s contradict each other")
+        raise InvalidInput(
+            f"--{what} and --no-{what}s contradict each other", hint="Give one of the two."
+        )
     return () if none else None if new is None else tuple(new)
 
 

@@ -188,7 +188,7 @@ def undo(run: Session, ids: _ProposalIds = None) -> None:
 
     Example: bearinmind curate undo k7f2
     """
-    _decide(run, ids, None, Curation.undo)
+    _decide(run, ids, None, Curation.undo, hint="Give ids; `curate inbox --all` shows them.")
 
 
 @app.command("report")
@@ -223,10 +223,16 @@ def _decide(
     ids: list[str] | None,
     all_of: ProposalKind | None,
     verb: Callable[[Curation, str], Proposal],
+    *,
+    hint: str = "Give ids, or --all-of KIND.",
 ) -> None:
     """Decide on each of some proposals; the first failure gives the exit code."""
-    if bool(ids) == (all_of is not None):
-        raise InvalidInput("say which proposals are meant", hint="Give ids, or --all-of KIND.")
+    if not ids and all_of is None:
+        raise InvalidInput("say which proposals are meant", hint=hint)
+    if ids and all_of is not None:
+        raise InvalidInput(
+            f"both ids and --all-of {all_of} were given", hint="Give ids or --all-of, not both."
+        )
     done: list[Proposal] = []
     failed: list[tuple[str, MindError]] = []
     with run.existing(ProposalNotFound) as mind:

@@ -18,9 +18,9 @@ from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
-from bearinmind.errors import InvalidInput
 from bearinmind.learn.model import Message, Role
 from bearinmind.recall import graph_leg
+from bearinmind.store.new_file import refuse_existing
 from bearinmind.surfaces.cli.recall import answer_table, trace_line, why_not_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
@@ -164,8 +164,7 @@ def _place(keep: str | None) -> Iterator[Path]:
             yield Path(folder) / "memories.db"
         return
     path = Path(keep)
-    if path.exists():
-        raise InvalidInput(f"{keep!r} exists already", hint="Give the path of a new file.")
+    refuse_existing(path)
     yield path
 
 

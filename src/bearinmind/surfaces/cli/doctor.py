@@ -67,7 +67,6 @@ _MOVE_ON = (
 )
 _UNKNOWN_VARIABLE = "Correct its name, or unset it: `bearinmind config` lists the settings."
 _LOCKED_OUT = "Change the setting: `bearinmind config` says where its value comes from."
-_NONE_YET = "none yet: `bearinmind work` begins, as does the next `bearinmind store`"
 _REMEDIES = {
     "file": f"Restore the file from a copy, or: {_MOVE_ON}",
     "work": "`bearinmind work --retry-dead` tries again, once the cause is gone.",
@@ -182,6 +181,11 @@ def _work(mind: Mind) -> Iterator[Check]:
         yield _background(mind, status, WorkerLock.of(mind.settings.beside))
 
 
+def _none_yet(mind: Mind) -> str:
+    by_itself = ", as does the next `bearinmind store`" if mind.settings.worker != "off" else ""
+    return f"none yet: `bearinmind work` begins{by_itself}"
+
+
 def _embeddings(mind: Mind, status: WorkStatus) -> Iterator[Check]:
     off = mind.settings.embedder == "none"
     if status.meaning_off and not off:
@@ -193,7 +197,7 @@ def _embeddings(mind: Mind, status: WorkStatus) -> Iterator[Check]:
         detail = f"not asked: {_named(status.active)} is kept for when `embedder` is set again"
         yield _ok("embeddings", detail)
     elif not off:
-        yield _ok("embeddings", _NONE_YET)
+        yield _ok("embeddings", _none_yet(mind))
 
 
 def _described(embedder: Embedder) -> str:
@@ -265,7 +269,7 @@ def _graph(mind: Mind, status: WorkStatus) -> Check:
     if configured is None:
         return _ok("extractor", f"{held}; memories are no longer read for it")
     if not status.extractor:
-        return _ok("extractor", f"{_NONE_YET}{tokens}")
+        return _ok("extractor", f"{_none_yet(mind)}{tokens}")
     place = "texts are sent to its server" if configured.leaves_machine else "texts stay here"
     reader = f"read by {status.extractor}"
     if status.extractor != configured.key:

@@ -33,7 +33,7 @@ from bearinmind.surfaces.cli.terminal import (
     statement,
     styled,
 )
-from bearinmind.surfaces.lines import STANDARD, created
+from bearinmind.surfaces.lines import STANDARD
 from bearinmind.text.analysis import one_line
 from bearinmind.types import Memory, MemoryId
 
@@ -157,7 +157,7 @@ def export_graph(
 
     Example: bearinmind graph export --format graphml --output graph.graphml
     """
-    with run.existing_store("nothing was exported.") as mind, created(output) as write:
+    with run.existing_store("nothing was exported.") as mind, run.new_file(output) as write:
         for piece in mind.graph.export(to, memories=not no_memories, **filters):
             write(piece)
         counts = mind.graph.counts()

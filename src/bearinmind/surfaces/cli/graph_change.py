@@ -39,7 +39,6 @@ from bearinmind.work.status import EXTRACT
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from bearinmind.graph.contradictions import Contradiction
     from bearinmind.graph.importer import GraphImported
 
 

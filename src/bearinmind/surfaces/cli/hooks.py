@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bearinmind.errors import InvalidInput
 from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind.surfaces.cli.terminal import styled
 from bearinmind.surfaces.hooks.agents import Client, Event, Scope
@@ -87,7 +88,12 @@ def status(run: Session) -> None:
 
 @app.command("run")
 def run_hook(
-    event: Annotated[Event, typer.Argument(help="What has happened.", case_sensitive=False)],
+    event: Annotated[
+        Event,
+        typer.Argument(
+            metavar="EVENT", help=f"What has happened: {', '.join(Event)}.", case_sensitive=False
+        ),
+    ],
 ) -> None:
     """Run a hook as an agent would, to try it: what the agent says comes from standard input."""
     from bearinmind.surfaces.hooks.agents import Commands  # noqa: PLC0415  rarely needed
@@ -122,9 +128,20 @@ def _make(installer: Installer, changes: Sequence[Change], *, uninstall: bool) -
 
 def _agreed(changes: Sequence[Change], *, yes: bool) -> bool:
     """Whether to go on; what changes nothing needs no question."""
-    if not any(change.changes for change in changes):
+    if yes or not any(change.changes for change in changes):
         return True
-    return yes or typer.confirm("Change this?", abort=True)
+    try:
+        agreed = typer.confirm("Change this?")
+    except typer.Abort:
+        if sys.stdin.isatty():  # a person who interrupts
+            raise
+        raise InvalidInput(
+            "no terminal is there to ask at",
+            hint="Add --yes to do it, or --dry-run to see what would change.",
+        ) from None
+    if not agreed:
+        raise typer.Abort
+    return True
 
 
 def _show(changes: Sequence[Change]) -> None:

@@ -17,7 +17,7 @@ from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import QUIET, memory_list, parts, styled
 from bearinmind.surfaces.hooks.standalone.turns import Transcript
-from bearinmind.surfaces.lines import STANDARD
+from bearinmind.surfaces.lines import STANDARD, translated
 from bearinmind.surfaces.verbs.answers import BriefAnswer
 
 if TYPE_CHECKING:
@@ -66,8 +66,12 @@ def learn(
 
 def brief(
     run: Session,
-    project: options.Project = None,
-    session: options.SessionName = None,
+    project: Annotated[
+        str | None, typer.Option("--project", help="The project that the session is about.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", help="The session that begins.")
+    ] = None,
     query: Annotated[
         str | None, typer.Option("--query", help="What the session is about, if that is known.")
     ] = None,
@@ -125,16 +129,11 @@ _MOST_BYTES = 64 * 1024 * 1024  # of a transcript: its end
 
 def _messages_in(file: Path) -> list[Message]:
     """What was said, oldest first; plain text is one message of the user."""
-    try:
+    with translated(str(file)):
         with file.open("rb") as opened:
             is_transcript = _is_transcript(opened.readline())
         if not is_transcript:
             return _message_of(file.read_bytes())
-    except OSError as exc:
-        raise InvalidInput(
-            f"{str(file)!r} cannot be read: {exc.strerror or exc}",
-            hint="Give the transcript of a session, a text, or `-` for standard input.",
-        ) from exc
     turns = Transcript(str(file), 0, _MOST_BYTES).messages
     return [Message(role=Role(each.role), text=each.text) for each in turns]
 

@@ -137,6 +137,20 @@ class Root(typer.core.TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         return _ROWS[name].name if name in _ROWS else name, command, rest
 
+    def invoke(self, ctx: Context) -> Any:  # noqa: ANN401  what the command returns
+        """Run the command that was typed; a wrong value is told in our words, not Pydantic's."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as exc:
+            from pydantic import ValidationError  # noqa: PLC0415  rarely needed
+
+            from bearinmind.errors.flaws import shortened, wrong  # noqa: PLC0415  likewise
+
+            if isinstance(exc.__cause__, ValidationError):
+                [flaw, *_] = exc.__cause__.errors(include_url=False)
+                exc.message = wrong(flaw, shortened(flaw["input"]))
+            raise
+
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """The commands by what they are for, each with the other names that it has."""
         width = max(map(len, self.list_commands(ctx)))

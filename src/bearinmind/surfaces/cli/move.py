@@ -21,7 +21,7 @@ from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
 from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
 from bearinmind.surfaces.foreign import NAMES, OWN, FilesImport, FilesImported
-from bearinmind.surfaces.lines import STANDARD, created
+from bearinmind.surfaces.lines import STANDARD
 from bearinmind.text.store_name import StoreFile, StoreName, store_name
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def export_memories(
     with (
         run.existing_store("nothing was exported.") as mind,
         counting("exporting", mind.stats().held) as advance,
-        created(file) as write,
+        run.new_file(file) as write,
     ):
         done = transfer.export(mind, write, version(), advance)
     _reply_exported(run, file, done)
@@ -225,7 +225,8 @@ def _move(
             going.copy(advance)
         with counting("comparing", 2 * rows, "rows") as advance:
             compared = going.verify(advance)
-    return Moved(compared, going.resumed, going.renumbered)
+    renumbered = going.renumbered and going.rows["relations"] > 0
+    return Moved(compared, going.resumed, renumbered)
 
 
 #: Not tables of their own: a column, and counts beside the rows.

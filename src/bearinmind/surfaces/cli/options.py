@@ -113,6 +113,12 @@ InStates = Annotated[
 ListLimit = Annotated[
     int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most memories to show.")
 ]
+EntryLimit = Annotated[
+    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most entries to show.")
+]
+ConflictLimit = Annotated[
+    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most conflicts to show.")
+]
 ByImportance = Annotated[
     bool, typer.Option("--by-importance", help="Begin with the most important.")
 ]
@@ -157,8 +163,8 @@ def words(values: Iterable[str] | None) -> list[str] | None:
     return [word for value in values for part in value.split(",") if (word := part.strip())]
 
 
-def numbers(option: str, texts: Iterable[str] | None) -> dict[str, float] | None:
-    """Numbers by name, from texts such as `graph=0.5`; None when there are none."""
+def numbers(option: str, texts: Iterable[str] | None, example: str) -> dict[str, float] | None:
+    """Numbers by name, from texts such as the example; None when there are none."""
     if not texts:
         return None
     found = {}
@@ -168,7 +174,7 @@ def numbers(option: str, texts: Iterable[str] | None) -> dict[str, float] | None
             found[name.strip()] = float(value)
         except ValueError:
             raise InvalidQuery(
-                f"{option} {text!r} sets nothing", hint="Write NAME=NUMBER, such as graph=0.5."
+                f"{option} {text!r} sets nothing", hint=f"Write NAME=NUMBER, such as {example}."
             ) from None
     return found
 

@@ -42,6 +42,7 @@ from bearinmind.surfaces.cli.terminal import (
     parts,
     safe,
     shared_by,
+    state_words,
     statement,
     styled,
     towards,
@@ -56,6 +57,7 @@ from bearinmind.surfaces.verbs.answers import (
     read_cursor,
 )
 from bearinmind.text.analysis import one_line
+from bearinmind.text.ids import name_among
 from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outdated
 from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 
@@ -94,7 +96,7 @@ def list_memories(
         # One more than is shown tells whether there is another page.
         page = mind.list(
             limit=limit + (not by_importance),
-            after=_place(after) if after else None,
+            after=read_cursor(after) if after and len(after) > _LONGEST_ID else after or None,
             newest_first=not oldest_first,
             by_importance=by_importance,
             **chosen,
@@ -202,11 +204,6 @@ def history(
 # ---- what they share ---------------------------------------------------------------------------
 
 
-def _place(after: str) -> str | tuple[datetime, MemoryId]:
-    """Where a page begins: behind the memory of an id, or at the `next` of the page before."""
-    return after if len(after) <= _LONGEST_ID else read_cursor(after)
-
-
 def _lines(mind: Mind, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, str]:
     """One line of each linked memory; one that is to come by a later sync has none yet."""
     lines: dict[MemoryId, str] = {}
@@ -241,7 +238,7 @@ def _same_session(mind: Mind, id_: str | None, chosen: ListFields) -> ListFields
         raise InvalidInput("--same-session needs a memory", hint="Give an id, or --session NAME.")
     memory = mind.get(id_)
     if memory.provenance.session is None:
-        raise InvalidInput(f"memory {memory.id} does not say which session it comes from")
+        raise InvalidInput(f"memory {memory.id} has no session", hint="Name one with --session.")
     return {"owner": memory.owner, **chosen, "session": memory.provenance.session}
 
 
@@ -251,8 +248,9 @@ def _memory_card(
     """A memory with all its fields and links; `lines` has one line of each linked memory."""
     value = answer.memory
     origin = value.provenance
+    outdated = answer.outdated
     rows: dict[str, str] = {
-        "state": outdated_words(answer.outdated) if answer.outdated else answer.state,
+        "state": outdated_words(outdated) if outdated else state_words(value, answer.state),
         "category": value.category,
         "tags": ", ".join(value.tags),
         "keywords": ", ".join(value.keywords),
@@ -346,7 +344,8 @@ def _moment_row(
 ) -> None:
     what = styled(listed_line(memory.content), style)
     table.add_row(styled(minute(memory.created_at), style or QUIET), styled(memory.id, ID), what)
-    if marks := parts(shared_by(memory, user), outdated_mark(answer.outdated.get(memory.id))):
+    outdated = answer.outdated.get(name_among(answer.states, memory.owner, memory.id))
+    if marks := parts(shared_by(memory, user), outdated_mark(outdated)):
         table.add_row("", "", marks)
 
 

@@ -120,8 +120,8 @@ def recall(
         "group": group_by,
         "min_probability": min_probability,
         "all": every or None,
-        "leg_weights": options.numbers("--leg-weight", leg_weights),
-        "decay_days": options.numbers("--decay", decay),
+        "leg_weights": options.numbers("--leg-weight", leg_weights, "graph=0.5"),
+        "decay_days": options.numbers("--decay", decay, "facts=365"),
     }
     fields = cast("QueryFields", {**filters, **options.without_none(query_options)})
     if why_not is not None:

@@ -72,7 +72,7 @@ def list_sensitive(run: Session) -> None:
 
 
 @app.command("audit")
-def audit(run: Session, limit: options.ListLimit = 20) -> None:
+def audit(run: Session, limit: options.EntryLimit = 20) -> None:
     """Show who read secrets, the latest first."""
     with run.reading({"entries": []}) as mind:
         entries = mind.secrets.audit(limit)
@@ -127,8 +127,9 @@ def key(
 
 
 def _rotated(done: Rotated, where: str) -> Iterable[RenderableType]:
-    word = "A new key" if done.made else "The present key"
-    yield styled(f"{word}, {done.key_id} in {where}, now seals {many(done.sealed, 'secret')} more.")
+    key = f"the {'new' if done.made else 'present'} key {done.key_id} in {where}"
+    are = "is" if done.sealed == 1 else "are"
+    yield styled(f"{many(done.sealed, 'secret')} {are} now sealed with {key}.")
     if done.unreadable:
         unread = many(done.unreadable, "secret")
         yield styled(f"Left as they are, because their key is not here: {unread}.", NOTICE)

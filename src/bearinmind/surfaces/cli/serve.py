@@ -14,7 +14,7 @@ import typer
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import InvalidSetting
+from bearinmind.errors import FileMissing, InvalidSetting
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind.text.store_name import StoreFile
@@ -152,6 +152,8 @@ def mcp(
     if describe:
         _describe(run)
         return
+    if not key and key_file is not None:
+        key = _key_in(key_file)
     where = server or run.settings.server
     # Other commands need none of it, and it takes a second to load.
     from bearinmind.surfaces.mcp import stdio  # noqa: PLC0415
@@ -167,8 +169,6 @@ def mcp(
         return
     from bearinmind.surfaces.client.clients import Client  # noqa: PLC0415  as above
 
-    if not key and key_file is not None:
-        key = _key_in(key_file)
     with Client(where, key or run.settings.server_key) as client:
         stdio.serve(client.ask, with_extra=run.settings.mcp_tools == "all")
 
@@ -176,6 +176,8 @@ def mcp(
 def _key_in(file: Path) -> str:
     try:
         return file.read_text("ascii").strip()
+    except FileNotFoundError:
+        raise FileMissing(f"there is no file {str(file)!r}") from None
     except (OSError, UnicodeDecodeError) as exc:
         raise InvalidSetting(f"--key-file {str(file)!r} holds no key that can be read") from exc
 

@@ -22,9 +22,11 @@ from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import FileMissing, InvalidInput, InvalidText, MemoryNotFound, MindError
+from bearinmind.store.new_file import refuse_existing, refuse_store
 from bearinmind.surfaces.cli import options, terminal
 from bearinmind.surfaces.cli.options import sign
 from bearinmind.surfaces.failures import InternalError, meaning_of
+from bearinmind.surfaces.lines import STANDARD, created
 from bearinmind.text.store_name import StoreFile, StoreName
 from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 
@@ -124,6 +126,17 @@ class Session:
                 f"there is no store at {str(self.place)!r}", hint=f"Check --store; {rest}"
             )
         return mind
+
+    @contextmanager
+    def new_file(self, file: str) -> Iterator[Callable[[bytes], object]]:
+        """Writes to a new file, a device or standard output; never over what somebody has."""
+        path = Path(file)
+        if file != STANDARD:
+            refuse_store(path, self.place)
+            if path.is_file():
+                refuse_existing(path)
+        with created(file) as write:
+            yield write
 
     def start_worker(self) -> None:
         """Have what was stored embedded and read in the background, without waiting for it."""

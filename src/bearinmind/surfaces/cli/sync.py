@@ -120,7 +120,7 @@ def status(run: Session) -> None:
 
 
 @app.command("conflicts")
-def conflicts(run: Session, limit: options.ListLimit = 20) -> None:
+def conflicts(run: Session, limit: options.ConflictLimit = 20) -> None:
     """Show where two machines changed the same thing differently; both versions are kept."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         found = mind.sync.conflicts(limit)

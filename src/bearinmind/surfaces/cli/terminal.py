@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
@@ -17,6 +17,7 @@ from bearinmind.concepts import ConceptName, Relation
 from bearinmind.outdates.verdicts import in_words
 from bearinmind.surfaces.times import day_in_words
 from bearinmind.text.analysis import one_line
+from bearinmind.text.ids import name_among
 from bearinmind.types import Link, Memory, MemoryId, Outdated, State, Trust
 
 if TYPE_CHECKING:
@@ -241,12 +242,20 @@ def memory_list(
     """Memories, two lines each; those of other users with their owner, outdated ones marked."""
     table = grid("-", "")
     for memory in values:
-        state = states.get(memory.id, State.LIVE)
+        name = name_among(states, memory.owner, memory.id)
+        state = states.get(name, State.LIVE)
         table.add_row(styled(memory.id, ID), styled(listed_line(memory.content)))
-        shown = styled("" if state is State.LIVE else state, NOTICE)
-        mark = outdated_mark(outdated.get(memory.id))
+        shown = styled("" if state is State.LIVE else state_words(memory, state), NOTICE)
+        mark = outdated_mark(outdated.get(name))
         table.add_row("", parts(shared_by(memory, user), *facts(memory), shown, mark))
     return table
+
+
+def state_words(memory: Memory, state: State) -> str:
+    """The state of a memory; of one outside its span, whether that is yet to begin."""
+    begins = memory.valid_from
+    is_early = state is State.EXPIRED and begins is not None and begins > datetime.now(UTC)
+    return "not yet valid" if is_early else state
 
 
 def outdated_words(outdated: Outdated) -> str:

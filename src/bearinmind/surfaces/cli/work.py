@@ -117,7 +117,7 @@ def _reply_status(run: Session, mind: Mind) -> None:
     at_work = WorkerLock.of(run.settings.beside).is_held
     run.reply(
         _status_data(status) | {"worker_running": at_work},
-        lambda: _status_lines(status, at_work=at_work),
+        lambda: _status_lines(status, at_work=at_work, embeds=run.settings.embedder != "none"),
     )
 
 
@@ -169,10 +169,10 @@ def end(run: Session, worker: Worker, done: WorkDone, how_to_go_on: str) -> None
 _RETRY = "`bearinmind work --retry-dead` tries again, once the cause is gone."
 
 
-def _status_lines(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableType]:
+def _status_lines(value: WorkStatus, *, at_work: bool, embeds: bool) -> Iterator[RenderableType]:
     """The state of background work."""
     if not value.spaces and not value.extractor:
-        yield styled("Nothing is embedded yet, and nothing waits: `bearinmind work` begins.")
+        yield styled(_before_the_first(value, embeds=embeds))
         return
     if value.spaces:
         yield _spaces(value.spaces)
@@ -190,6 +190,14 @@ def _status_lines(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableTyp
             ("", styled(_RETRY if value.dead else "", NOTICE)),
         ]
     )
+
+
+def _before_the_first(value: WorkStatus, *, embeds: bool) -> str:
+    """What waits for the first worker, which has yet to queue what is to be embedded and read."""
+    counted = many(value.to_compare, "memory waits", "memories wait")
+    waiting = f"; {counted}" if value.to_compare else ""
+    does = "embeds them" if waiting and embeds else "begins"
+    return f"Nothing is embedded yet{waiting}: `bearinmind work` {does}."
 
 
 def _to_do(value: WorkStatus) -> str:

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from bearinmind import codec
 from bearinmind.errors import InvalidJson, InvalidRequest
+from bearinmind.errors.flaws import number_alone, wrong
 from bearinmind.models import server_calls
 from bearinmind.models.server_calls import (
     API,
@@ -177,14 +178,16 @@ class verb(Generic[Arguments, Result]):  # noqa: N801  a decorator
 def request_of(verb: Verb, fields: Mapping[str, object]) -> Any:  # noqa: ANN401  the verb's request
     """The request of a verb; fields that are None are left out.
 
-    An error never quotes the value of a field: it may be secret.
+    An error quotes no value of a field but a number: a text may be secret.
     """
     given = {name: value for name, value in fields.items() if value is not None}
     try:
         return verb.request.model_validate(given)
     except ValidationError as exc:
-        flaws = exc.errors(include_url=False, include_context=False, include_input=False)
-        texts = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in flaws]
+        texts = [
+            f"{'.'.join(map(str, each['loc']))}: {wrong(each, number_alone(each['input']))}"
+            for each in exc.errors(include_url=False)
+        ]
         raise InvalidRequest("; ".join(texts)) from None
 
 

@@ -20,11 +20,11 @@ from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.resolve import Resolved
-from bearinmind.surfaces.client.graph_verbs import GraphVerbs
 from bearinmind.surfaces.client.group_verbs import (
     AccountVerbs,
     CountVerbs,
     CurationVerbs,
+    GraphVerbs,
     SecretVerbs,
     WorkVerbs,
 )
@@ -180,7 +180,7 @@ class ServerVerbs(Group[Way]):
     def resolve(
         self, id: str, resolution: str, other: str | Iterable[str] = (), *, trust: str = Trust.AGENT
     ) -> Steps[Resolved]:
-        """Say which of two memories holds now, that both do, or that one replaces both."""
+        """Say which of two memories holds, that both do, or that the later replaces the earlier."""
         others = [other] if isinstance(other, str) else other
         return self._calls.answer(
             "resolve",

@@ -16,8 +16,9 @@ from typing import Any
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings, state_folder
-from bearinmind.errors import FileMissing, InvalidAgentFile, InvalidSetting
+from bearinmind.errors import FileMissing, InvalidSetting
 from bearinmind.models.outbound_http import is_loopback, split_url
+from bearinmind.store.new_file import refuse_existing
 from bearinmind.surfaces.hooks.agent_files import Change, Record, has_hooks, write_private
 from bearinmind.surfaces.hooks.agents import (
     HOOK,
@@ -212,10 +213,8 @@ _DESCRIPTION = "A persistent memory: recalled before each prompt, learned after 
 
 def write(folder: Path) -> list[Path]:
     """Write the plugin into a new folder; the names of its files."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidAgentFile(
-            f"{str(folder)!r} is there already", hint="Name a folder that is not, or is empty."
-        )
+    if not folder.is_dir() or any(folder.iterdir()):
+        refuse_existing(folder, hint="Name a folder that is not there, or is empty.")
     shutil.copytree(_PAGES, folder, dirs_exist_ok=True)
     only_modules = shutil.ignore_patterns("__pycache__")
     shutil.copytree(HOOK.parent / _STANDALONE, folder / "hooks" / _STANDALONE, ignore=only_modules)

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 from bearinmind import codec, errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
+from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import (
     auth,
     metrics,
@@ -45,6 +46,7 @@ _REPORT_POLICY = (
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+_PATH_SHOWN = 100  # characters of a path that an error repeats
 _PATIENCE = 5.0  # seconds that readiness waits for the store: its reader wants to know soon
 
 
@@ -257,14 +259,15 @@ def _tell_errors(app: FastAPI, service: Service) -> None:
 
     async def tell_invalid(request: Request, error: Exception) -> Response:
         flaws = error.errors() if isinstance(error, RequestValidationError) else ()
-        fields = [(each["loc"][1:], each["type"], each["msg"]) for each in flaws]
-        return service.problem(request, responses.invalid_request(fields))
+        inside = [each | {"loc": each["loc"][1:]} for each in flaws]  # not `body` or `query`
+        return service.problem(request, responses.invalid_request(inside))
 
     async def tell_routing(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 0
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
             return _other_method(app, service, request)
-        return service.problem(request, errors.PathNotFound())
+        path = masked(request.url.path)[:_PATH_SHOWN]
+        return service.problem(request, errors.PathNotFound(f"the server has nothing at {path!r}"))
 
     app.add_exception_handler(errors.MindError, tell)
     app.add_exception_handler(RequestValidationError, tell_invalid)

@@ -228,9 +228,9 @@ class Service:
         request.state.caller = caller
         return self.as_caller(caller, access)
 
-    def as_caller(self, caller: Caller, access: Access) -> Mind:
-        """The memory as a caller sees it."""
-        self.authenticator.require(caller, access)
+    def as_caller(self, caller: Caller, access: Access, writes: int = 1) -> Mind:
+        """The memory as a caller sees it, for so many writes if it is to be written."""
+        self.authenticator.require(caller, access, writes)
         return self.mind.for_user(caller.user, caller.key_id)
 
     def looked_at(self, caller: Caller, answer: object) -> None:

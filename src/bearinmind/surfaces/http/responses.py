@@ -12,11 +12,13 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
 from bearinmind import codec, errors
+from bearinmind.errors.flaws import number_alone, wrong
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import InternalError, meaning_of
 
@@ -72,18 +74,25 @@ class Problem(BaseModel):
 
 
 def invalid_fields(error: ValidationError) -> errors.InvalidRequest | errors.UnreadableRequest:
-    """What a model says is wrong with a request; never the values, which may be secret."""
-    flaws = error.errors(include_url=False, include_context=False, include_input=False)
+    """What a model says is wrong with a request."""
+    flaws = error.errors(include_url=False)
     if flaws[0]["type"] == "json_invalid":
         return errors.UnreadableRequest(f"the body is not JSON: {flaws[0]['msg']}")
-    return invalid_request([(each["loc"], each["type"], each["msg"]) for each in flaws])
+    return invalid_request(flaws)
 
 
-def invalid_request(flaws: Sequence[tuple[Sequence[int | str], str, str]]) -> errors.InvalidRequest:
-    """The error that names the fields of a request that are wrong: each with kind and message."""
+def invalid_request(flaws: Sequence[Mapping[str, Any]]) -> errors.InvalidRequest:
+    """The error that names the fields of a request that are wrong: each with kind and message.
+
+    Of their values it repeats numbers alone: a text may be secret.
+    """
     fields = [
-        (masked(".".join(map(str, place))) or "(the whole)", kind, message)
-        for place, kind, message in flaws[:_MOST_FIELDS]
+        (
+            masked(".".join(map(str, each["loc"]))) or "(the whole)",
+            each["type"],
+            wrong(each, number_alone(each["input"])),
+        )
+        for each in flaws[:_MOST_FIELDS]
     ]
     invalid = errors.InvalidRequest("; ".join(f"{name}: {message}" for name, _, message in fields))
     invalid.fields = fields
@@ -92,7 +101,7 @@ def invalid_request(flaws: Sequence[tuple[Sequence[int | str], str, str]]) -> er
 
 def problem_of(error: errors.MindError, request_id: str) -> Problem:
     """An error as it is told; some messages quote what they refuse, so secrets are masked."""
-    fields = error.fields if isinstance(error, errors.InvalidRequest) else ()
+    fields = error.fields if isinstance(error, errors.InvalidInput) else ()
     return Problem(
         type=f"urn:bearinmind:{error.code}",
         title=inspect.cleandoc(type(error).__doc__ or ""),
@@ -100,7 +109,9 @@ def problem_of(error: errors.MindError, request_id: str) -> Problem:
         detail=masked(error.message),
         code=error.code,
         hint=error.hint,
-        fields=[FieldProblem(field=f, kind=kind, message=said) for f, kind, said in fields],
+        fields=[
+            FieldProblem(field=name, kind=kind, message=masked(said)) for name, kind, said in fields
+        ],
         request_id=request_id,
     )
 

@@ -235,7 +235,7 @@ def _answer(service: Service, parts: Parts, http: Request, values: dict[str, Any
     known_tag = values.pop(_IF_NONE_MATCH, None)
     request = _request(parts, mind, values)
     if verb.access is Access.WRITE and request.writes > 1:  # being let in counted for one
-        service.authenticator.count_writes(http.state.caller, request.writes - 1)
+        service.authenticator.count_all(http.state.caller, request.writes)
     answer = verb.run(mind, request)
     service.looked_at(http.state.caller, answer)
     return _response(verb, answer, known_tag)

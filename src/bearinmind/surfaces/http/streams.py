@@ -68,22 +68,40 @@ async def _import(service: Service, request: Request) -> Response:
     progress = _Progress()
     caller: Caller = request.state.caller
 
-    def advance(records: int) -> None:
-        service.authenticator.count_writes(caller, records)
-        progress.advance(records)
-
-    done = service.streams.begin(partial(_take_in, app, arriving, advance), user=caller.user)
+    charge = _Charge(service, caller)
+    taking = partial(_take_in, app, arriving, charge, progress.advance)
+    done = service.streams.begin(taking, user=caller.user)
     return _Flowing(_told(done, progress, request.state.request_id))
 
 
-def _take_in(app: Mind, arriving: _Arriving, advance: Callable[[int], None]) -> transfer.Imported:
+class _Charge:
+    """Counts what is about to be written; being let in counted for one."""
+
+    def __init__(self, service: Service, caller: Caller) -> None:
+        self._count = service.authenticator.count_writes
+        self._count_first = service.authenticator.count_all
+        self._caller = caller
+        self._is_first = True
+
+    def __call__(self, records: int) -> None:
+        count = self._count_first if self._is_first else self._count
+        self._is_first = False
+        count(self._caller, records)
+
+
+def _take_in(
+    app: Mind,
+    arriving: _Arriving,
+    charge: Callable[[int], None],
+    advance: Callable[[int], None],
+) -> transfer.Imported:
     """Import what arrives; on a thread."""
     stream: io.BufferedReader = io.BufferedReader(arriving, buffer_size=_PART)
     try:
         unpacked = lines.unpacked(stream)
     except OSError as exc:  # not even its beginning
         raise InvalidRecord(f"nothing was imported: {exc}") from exc
-    importing = transfer.Import(app, most_problems=_MOST_PROBLEMS, advance=advance)
+    importing = transfer.Import(app, most_problems=_MOST_PROBLEMS, advance=advance, charge=charge)
     return importing(lines.numbered(unpacked))
 
 

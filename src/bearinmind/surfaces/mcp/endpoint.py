@@ -61,7 +61,8 @@ class ForCaller:
         caller = _caller_of(context)
 
         def ask() -> object:
-            answer = verb.run(self._service.as_caller(caller, verb.access), request)
+            mind = self._service.as_caller(caller, verb.access, request.writes)
+            answer = verb.run(mind, request)
             self._service.looked_at(caller, answer)
             return answer
 

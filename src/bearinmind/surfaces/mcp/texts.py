@@ -30,6 +30,7 @@ from bearinmind.surfaces.mcp import agent_words
 from bearinmind.surfaces.times import span_in_words
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import graph_verbs as g
+from bearinmind.text.ids import name_among
 from bearinmind.trace import WhyNot
 from bearinmind.types import (
     AlreadyKnown,
@@ -161,8 +162,12 @@ def of_memories(
     memories: Iterable[Memory],
     as_data: Collection[MemoryId],
     outdated: Mapping[MemoryId, Outdated] = MappingProxyType({}),
+    names: Collection[MemoryId] = (),
 ) -> str:
-    """Memories under each other, those marked that another one outdates."""
+    """Memories under each other, those marked that another one outdates.
+
+    `names` are all that the answer names; of two owners' memories of one id one has its owner.
+    """
     hits = [
         Hit(
             memory=_mine(each, as_data),
@@ -170,7 +175,7 @@ def of_memories(
             score=0.0,
             placings={},
             factors={},
-            outdated=outdated.get(each.id),
+            outdated=outdated.get(name_among(names, each.owner, each.id)),
         )
         for each in memories
     ]
@@ -242,7 +247,7 @@ def _conflict(conflict: Conflict) -> str:
 
 def _listed(answer: a.ListAnswer) -> str:
     more = f"\n\nmore with after={answer.next}" if answer.next else ""
-    return of_memories(answer.memories, answer.as_data, answer.outdated) + more
+    return of_memories(answer.memories, answer.as_data, answer.outdated, answer.states) + more
 
 
 def _whole(answer: a.GetAnswer) -> str:
@@ -311,7 +316,7 @@ def _explained(answer: a.WhyAnswer) -> str:
 def _around(answer: a.TimelineAnswer) -> str:
     anchor = [answer.anchor] if answer.anchor else []
     memories = [*answer.before, *anchor, *answer.after]
-    return of_memories(memories, answer.as_data, answer.outdated)
+    return of_memories(memories, answer.as_data, answer.outdated, answer.states)
 
 
 def _brief(answer: a.BriefAnswer) -> str:

@@ -89,6 +89,6 @@ def renew_key(mind: Mind, request: r.RenewKeyRequest) -> NewKey:
     return mind.accounts.renew_key(request.id, overlap=timedelta(hours=request.overlap_hours))
 
 
-def audit_log(mind: Mind, request: r.AuditRequest) -> a.AuditAnswer:
+def audit_log(mind: Mind, request: r.LatestRequest) -> a.AuditAnswer:
     """What everybody did."""
     return a.AuditAnswer(entries=tuple(mind.accounts.audit(request.limit, everybody=True)))

@@ -258,7 +258,7 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         takes=OneRequest,
         gives=MemoryCard,
         path="/memories/{id}/concepts",
-        command="graph show",
+        command="get",
     ),
     reads(
         name="graph.merges",

@@ -39,7 +39,7 @@ CURATION_VERBS: tuple[Verb, ...] = (
     reads(
         name="curation.proposal",
         says="One proposal.",
-        takes=r.ProposalRequest,
+        takes=r.OneRequest,
         gives=Proposal,
         path="/proposals/{id}",
         command="curate show",
@@ -71,7 +71,7 @@ CURATION_VERBS: tuple[Verb, ...] = (
     writes(
         name="curation.undo",
         says="Take back what a proposal did.",
-        takes=r.ProposalRequest,
+        takes=r.OneRequest,
         gives=Proposal,
         path="/proposals/{id}/undo",
         command="curate undo",

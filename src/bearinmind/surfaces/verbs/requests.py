@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS
+from bearinmind.errors import InvalidTime
 from bearinmind.learn.model import Role
 from bearinmind.proposals import ProposalState
 from bearinmind.recall.history import DEEPEST, USUAL_DEPTH
@@ -22,9 +23,16 @@ from bearinmind.remember.admit import (
 from bearinmind.types import Access, Group, LinkKind, Resolution, Right, SortBy, State, Trust
 
 
-def _moment(value: object) -> object:
+def _moment(value: object, info: ValidationInfo) -> object:
     """A moment in UTC, from ISO 8601; without a zone it is UTC."""
-    return check_moment(value, "the time") if isinstance(value, str | datetime) else value
+    if not isinstance(value, str | datetime):
+        return value
+    name = info.field_name or "the time"
+    try:
+        return check_moment(value, name)
+    except InvalidTime as exc:
+        exc.fields = [(name, exc.code, exc.message)]
+        raise
 
 
 def _whole(value: object) -> object:
@@ -245,7 +253,7 @@ class ListRequest(ListedRequest):
 
 
 class OneRequest(Request):
-    """One memory."""
+    """One memory, or one proposal."""
 
     id: Id
 
@@ -395,13 +403,7 @@ class ProposalsRequest(Request):
     limit: Annotated[int, Field(ge=1, le=MOST_PROPOSALS), WHOLE] = PROPOSALS
 
 
-class ProposalRequest(Request):
-    """One proposal."""
-
-    id: Id
-
-
-class DismissRequest(ProposalRequest):
+class DismissRequest(OneRequest):
     """A proposal, and who decides on it."""
 
     trust: Trust | None = Field(
@@ -461,7 +463,7 @@ class RenewKeyRequest(KeyRequest):
     overlap_hours: Annotated[float, Field(ge=0, le=720)] = 24.0
 
 
-class AuditRequest(Request):
-    """How much of the audit is shown."""
+class LatestRequest(Request):
+    """How many of the latest are listed."""
 
     limit: Count = 100

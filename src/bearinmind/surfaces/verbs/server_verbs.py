@@ -58,12 +58,6 @@ class DensityRequest(Request):
     bucket: Bucket = Bucket.DAY
 
 
-class AgentSessionsRequest(Request):
-    """How many sessions are listed."""
-
-    limit: r.Count = 100
-
-
 class TrafficRequest(Request):
     """In which steps: by minute for a day, by hour for 90 days."""
 
@@ -74,12 +68,6 @@ class RenewMyKeyRequest(Request):
     """For how long the key stays good beside the new one."""
 
     overlap_hours: Annotated[float, Field(ge=0, le=720)] = 24.0
-
-
-class DeadRequest(Request):
-    """How many jobs are listed."""
-
-    limit: r.Count = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +159,7 @@ OWN_VERBS: tuple[Verb, ...] = (
     reads(
         name="server.agent_sessions",
         says="The sessions of agents in which your memories were made, the latest first.",
-        takes=AgentSessionsRequest,
+        takes=r.LatestRequest,
         gives=AgentSessionsAnswer,
         path="/sessions",
         command="timeline",
@@ -213,7 +201,7 @@ OWN_VERBS: tuple[Verb, ...] = (
     reads(
         name="accounts.my_audit",
         says="What was done with your secrets, shares and keys, youngest first.",
-        takes=r.AuditRequest,
+        takes=r.LatestRequest,
         gives=a.AuditAnswer,
         path="/me/audit",
         command="audit",
@@ -283,7 +271,7 @@ SERVER_VERBS: tuple[Verb, ...] = (
     _admin(
         name="work.dead",
         says="The jobs of background work that were given up, and why.",
-        takes=DeadRequest,
+        takes=r.LatestRequest,
         gives=DeadAnswer,
         path="/work/dead",
         command="work --status",

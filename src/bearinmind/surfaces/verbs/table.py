@@ -177,8 +177,8 @@ VERBS: tuple[Verb, ...] = (
         headers={"If-Match": "expected_version"},
         tool_text=Tool(
             name="memory_delete",
-            says="Hide a memory that is wrong or unwanted; its owner can restore it. "
-            "What it superseded is live_again but with_earlier.",
+            says="Hide a wrong or unwanted memory; its owner can restore it. "
+            "What it superseded is live again unless with_earlier deletes it.",
             fields={"id": "", "with_earlier": ""},
             destructive=True,
         ),
@@ -222,7 +222,8 @@ VERBS: tuple[Verb, ...] = (
     ),
     writes(
         name="resolve",
-        says="Decide which of two memories holds now, that both do, or that one replaces both.",
+        says="Decide which of two memories holds now, that both do, or that the later one "
+        "replaces the earlier.",
         takes=r.ResolveRequest,
         gives=Resolved,
         path="/memories/{id}/resolve",

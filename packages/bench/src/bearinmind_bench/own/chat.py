@@ -16,6 +16,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
+from bearinmind.errors.flaws import shortened, wrong
 from bearinmind.models.chat import OPENAI, ChatAnswer, ChatClient, NotAChat, Question, json_object
 from bearinmind.models.outbound_http import CallFailed, Patience
 from bearinmind_bench.own.folder import About
@@ -149,7 +150,7 @@ def _read(reply: ChatAnswer, shape: type[Shape]) -> Answered[Shape] | Unusable:
     except ValidationError as exc:
         problem = exc.errors()[0]
         where = ".".join(map(str, problem["loc"])) or "the answer"
-        return Unusable(reason=f"{where}: {problem['msg']}")
+        return Unusable(reason=f"{where}: {wrong(problem, shortened(problem['input']))}")
     except ValueError:
         return Unusable(reason=f"the answer is not JSON: {' '.join(reply.text.split())[:60]!r}")
 

@@ -1,18 +1,12 @@
 -- The statements of the concept graph, with the fragments of queries.sql.
 -- A concept that is merged into another one stands for it; its mentions and relations stay its own.
 
--- extractor_in_use: the extractor that reads memories
-SELECT number, key FROM extractors WHERE in_use;
-
 -- retire_extractor: no extractor is in use from now on
 UPDATE extractors SET in_use = FALSE WHERE in_use;
 
 -- take_extractor: from now on this extractor reads memories
 INSERT INTO extractors (key, in_use) VALUES (:key, TRUE)
 ON CONFLICT (key) DO UPDATE SET in_use = TRUE;
-
--- drop_other_readings: remove the jobs of every other extractor
-DELETE FROM work WHERE kind = 'extract' AND target <> :key;
 
 -- queue_readings: a job for every version that an extractor has not read, or for all of them
 INSERT INTO work (owner, kind, target, row, turn)
@@ -23,9 +17,6 @@ FROM memories AS m WHERE m.deleted_at IS NULL AND NOT m.sensitive AND (:again OR
     WHERE r.owner = m.owner AND r.row = m.row AND r.extractor = :extractor
 ))
 ORDER BY m.updated_at, m.row ON CONFLICT DO NOTHING;
-
--- count_readings_due: how many versions an extractor is to read
-SELECT count(*) FROM work WHERE kind = 'extract' AND target = :key AND state <> 'dead';
 
 -- known_before: the newest earlier version of a memory that the graph knows, and who read it
 SELECT m.row, r.extractor, /*columns*/ FROM memories AS m
@@ -436,11 +427,6 @@ CROSS JOIN LATERAL (
 ) AS n
 /*mentioning*/;
 
--- mentioning_newest: the newest versions that mention a concept
-SELECT n.row, m.id, n.roles, n.concept FROM mentions AS n
-/*mentioning*/ AND n.concept = :concept
-ORDER BY n.row DESC LIMIT :limit;
-
 -- about_newest: the newest versions that are about a concept
 SELECT n.row, m.id, n.roles, n.concept FROM mentions AS n
 /*mentioning*/ AND n.concept = :concept AND n.roles & 1 = 1
@@ -494,11 +480,6 @@ SELECT /*relation*/ FROM relations AS r
 WHERE (r.source = ANY(:concepts::bigint []) OR r.target = ANY(:concepts::bigint []))
 AND /*believed*/
 ORDER BY r.weight DESC, r.recorded_at DESC, r.number LIMIT :limit;
-
--- relations_after: the next relations that are believed, in the order of their numbers
-SELECT /*relation*/ FROM relations AS r
-/*ends*/
-WHERE r.number > :after AND /*believed*/ ORDER BY r.number LIMIT :limit;
 
 -- evidence_of: the admitted memories that say so
 SELECT e.relation, m.id FROM evidence AS e

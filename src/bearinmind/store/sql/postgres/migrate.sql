@@ -21,7 +21,6 @@ SELECT
         )
     ),
     pg_is_in_recovery(),
-    coalesce(has_schema_privilege(current_schema(), 'CREATE'), FALSE),
     has_database_privilege(current_database(), 'CREATE'),
     coalesce(
         pg_has_role((SELECT relowner FROM pg_class WHERE oid = to_regclass('vectors')), 'USAGE'),

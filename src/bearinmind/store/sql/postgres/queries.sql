@@ -1,4 +1,5 @@
--- Every statement of the Postgres store that is not about the graph, words or vectors. `-- name: what
+-- The statements of the Postgres store that are not about the graph, words or vectors; those that
+-- SQLite says alike are in ../common, read behind the file of the same name. `-- name: what
 -- it does` begins a statement; `-- fragment NAME` begins a piece of text that other statements take
 -- in as /*NAME*/, and `-- fragment NAME@shared` what it is instead where somebody else than the owner
 -- reads. Parameters are `:name`; one that may be NULL says its type.
@@ -170,10 +171,6 @@ SELECT 1 FROM memories
 WHERE owner = :owner AND row = :row AND id = :id AND version = :version
 AND content_hash = :content_hash AND updated_at = :updated_at;
 
--- present_version: the number of the present version of a memory
-SELECT version FROM memories
-WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
-
 -- stored_ids: those of these ids under which something is stored
 SELECT DISTINCT m.id FROM memories AS m WHERE m.owner = :owner AND m.id = ANY(:ids::text []);
 
@@ -216,13 +213,6 @@ SELECT m.* FROM unnest(:ids::text []) AS wanted (id) CROSS JOIN LATERAL (
     SELECT /*columns*/ FROM memories AS m
     WHERE m.owner = :owner AND m.id = wanted.id AND /*present*/ OFFSET 0
 ) AS m;
-
--- resolve: the ids that begin so
-SELECT DISTINCT id FROM memories
-WHERE owner = :owner AND id >= :prefix AND id < :end ORDER BY id LIMIT :limit;
-
--- versions: every version of a memory
-SELECT /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.id = :id ORDER BY m.version;
 
 -- list_newest: memories that a filter admits, newest first
 SELECT /*columns*/ FROM /*all_held*/
@@ -281,36 +271,10 @@ AND (source = ANY(:ids::text []) OR target = ANY(:ids::text []));
 SELECT /*state*/ AS state, count(*), min(m.created_at), max(m.created_at) FROM memories AS m
 WHERE m.owner = :owner AND /*present*/ GROUP BY 1;
 
--- count_categories: how many live memories each category has
-SELECT m.category, count(*) FROM memories AS m
-WHERE m.owner = :owner AND /*present*/ AND /*state*/ = 'live'
-GROUP BY m.category ORDER BY count(*) DESC, m.category;
-
 -- count_tags: how many live memories the most used tags have
 SELECT tag.value, count(*) FROM memories AS m, unnest(m.tags) AS tag (value)
 WHERE m.owner = :owner AND /*present*/ AND /*state*/ = 'live'
 GROUP BY tag.value ORDER BY count(*) DESC, tag.value LIMIT :limit;
-
--- count_earlier: how many versions are no longer the present one
-SELECT count(*) FROM memories WHERE owner = :owner AND replaced_at < 9223372036854775807;
-
--- count_links: how many links hold
-SELECT count(*) FROM links WHERE owner = :owner AND removed_at = 9223372036854775807;
-
--- insert_link: keep a link
-INSERT INTO links (owner, source, target, kind, created_at, removed_at, judgement)
-VALUES (:owner, :source, :target, :kind, :created_at, :removed_at, :judgement) ON CONFLICT DO NOTHING;
-
--- infer_link: keep an inferred link of two live memories, unless one between them holds in either direction
-INSERT INTO links (owner, source, target, kind, created_at, removed_at, judgement)
-SELECT :owner, :source, :target, :kind, :created_at, :removed_at, :judgement
-WHERE NOT EXISTS (
-    SELECT 1 FROM links WHERE owner = :owner AND kind = :kind AND removed_at = 9223372036854775807
-    AND source IN (:source, :target) AND target IN (:source, :target)
-) AND 2 = (
-    SELECT count(*) FROM memories WHERE owner = :owner AND id IN (:source, :target)
-    AND replaced_at = 9223372036854775807 AND deleted_at IS NULL AND NOT sensitive
-);
 
 -- sensitive_among: those of these memories that have a sensitive version
 SELECT DISTINCT id FROM memories WHERE owner = :owner AND id = ANY(:ids::text []) AND sensitive;
@@ -319,28 +283,11 @@ SELECT DISTINCT id FROM memories WHERE owner = :owner AND id = ANY(:ids::text []
 UPDATE links SET judgement = (judgement::jsonb - 'thing' - 'aspect' - 'evidence')::text
 WHERE owner = :owner AND (source = :id OR target = :id) AND judgement IS NOT NULL;
 
--- remove_link: close a link that holds
-UPDATE links SET removed_at = :removed_at + (
-    -- the same link may have been closed at this very moment before
-    SELECT count(*) FROM links AS l
-    WHERE l.owner = :owner AND l.source = :source AND l.target = :target AND l.kind = :kind
-    AND l.removed_at BETWEEN :removed_at AND 9223372036854775806
-)
-WHERE owner = :owner AND source = :source AND target = :target AND kind = :kind
-AND removed_at = 9223372036854775807;
-
--- has_links: a row if a scope has any link, past or present
-SELECT 1 FROM links WHERE owner = :owner LIMIT 1;
-
 -- links_of: the links that began or ended at these memories at a moment
 SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement FROM links AS l
 WHERE l.owner = :owner AND (l.source = ANY(:ids::text []) OR l.target = ANY(:ids::text []))
 AND l.created_at <= :moment AND l.removed_at > :moment
 ORDER BY l.created_at, l.source, l.kind, l.target;
-
--- all_links: every link ever made
-SELECT source, target, kind, created_at, removed_at, judgement FROM links
-WHERE owner = :owner ORDER BY created_at, source, kind, target, removed_at;
 
 -- fragment newer_above
 newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
@@ -399,19 +346,11 @@ SELECT count(*) FROM memories AS m WHERE m.deleted_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM indexed AS i WHERE i.owner = m.owner AND i.row = m.row
 );
 
--- count_dangling: links to or from a memory that is not there
-SELECT count(*) FROM links AS l
-WHERE NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = l.owner AND m.id = l.source)
-OR NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = l.owner AND m.id = l.target);
-
 -- count_presents: memories that do not have exactly one present version
 SELECT count(*) FROM (
     SELECT 1 FROM memories GROUP BY owner, id
     HAVING count(*) FILTER (WHERE replaced_at = 9223372036854775807) <> 1
 ) AS wrong;
-
--- active_space: the space that answers semantic recall
-SELECT description FROM spaces WHERE state = 'active';
 
 -- unembedded: what the next jobs are to embed of a scope
 WITH queued AS MATERIALIZED (
@@ -441,12 +380,6 @@ FROM spaces WHERE state <> 'retired';
 
 -- space_number: under which number the store has a space
 SELECT number FROM spaces WHERE key = :key;
-
--- insert_space: make a space known
-INSERT INTO spaces (key, description, state) VALUES (:key, :description, :state);
-
--- set_space_state: say what a space is for from now on
-UPDATE spaces SET state = :state WHERE key = :key;
 
 -- queued_rows: the versions that the next jobs of a kind are about
 SELECT row FROM work
@@ -478,20 +411,8 @@ ORDER BY m.updated_at, m.row ON CONFLICT DO NOTHING;
 -- insert_job: a job for one version
 INSERT INTO work (owner, kind, target, row, turn) VALUES (:owner, :kind, :target, :row, :turn);
 
--- drop_space: forget a space; its vectors go next
-DELETE FROM spaces WHERE number = :space;
-
--- drop_vectors: remove the vectors of a space
-DELETE FROM vectors WHERE space = :space;
-
 -- drop_counts: nobody has vectors in a space any more
 DELETE FROM embedded WHERE space = :space;
-
--- advance_jobs: the space of these jobs is not being filled any more
-UPDATE work SET turn = 0 WHERE kind = 'embed' AND target = :key AND turn = 1;
-
--- drop_jobs: remove the embed jobs of a space
-DELETE FROM work WHERE kind = 'embed' AND target = :key;
 
 -- fragment uncount_vectors
 UPDATE embedded AS e SET vectors = e.vectors - gone.vectors
@@ -619,9 +540,6 @@ error = CASE WHEN :error::text = '' THEN error ELSE :error::text END,
 attempts = attempts - CASE WHEN :error::text = '' THEN 1 ELSE 0 END
 WHERE owner = :owner AND number = :number AND state = 'claimed' AND attempts = :attempts;
 
--- revive: make the jobs of a kind that were given up wait again
-UPDATE work SET state = 'waiting', due = 0, attempts = 0 WHERE kind = :kind AND state = 'dead';
-
 -- work_counts: what is in the queue; the error is that of the youngest job that has one
 SELECT kind, target,
 CASE WHEN state = 'claimed' AND due > :now THEN 'running'
@@ -684,10 +602,6 @@ AND NOT EXISTS (
     SELECT 1 FROM queued AS w WHERE w.owner = m.owner AND w.row = m.row AND w.target = s.key
 );
 
--- count_dead: jobs that were given up, with the youngest one's error
-SELECT count(*), (SELECT error FROM work WHERE state = 'dead' ORDER BY number DESC LIMIT 1)
-FROM work WHERE state = 'dead';
-
 -- facts: the versions of the server and of pgvector, and how many bytes the database has
 SELECT
     split_part(current_setting('server_version'), ' ', 1),
@@ -697,18 +611,8 @@ SELECT
 -- fragment sealed
 s.owner, s.id, s.version, s.key_id, s.nonce, s.ciphertext, s.fingerprint
 
--- keep_secret: keep what a sensitive version says, encrypted
-INSERT INTO secrets (owner, id, version, key_id, nonce, ciphertext, fingerprint)
-VALUES (:owner, :id, :version, :key_id, :nonce, :ciphertext, :fingerprint);
-
--- secrets_of: every record of a memory
-SELECT /*sealed*/ FROM secrets AS s WHERE s.owner = :owner AND s.id = :id ORDER BY s.version;
-
 -- forget_secrets: remove the records of these memories
 DELETE FROM secrets WHERE owner = :owner AND id = ANY(:ids::text []);
-
--- hash_of: the content hash of a version
-SELECT content_hash FROM memories WHERE owner = :owner AND id = :id AND version = :version;
 
 -- conceal_version: overwrite the text of a version that has become sensitive
 UPDATE memories SET content = :content, content_hash = :content_hash, sensitive = TRUE
@@ -719,28 +623,8 @@ SELECT /*columns*/ FROM memories AS m
 WHERE m.owner = :owner AND m.sensitive AND m.replaced_at = 9223372036854775807
 AND m.deleted_at IS NULL ORDER BY m.created_at DESC, m.id DESC;
 
--- sealed_under: how many records each key opens
-SELECT key_id, count(*) FROM secrets GROUP BY key_id ORDER BY key_id;
-
--- sealed_otherwise: records under other keys than this, behind one of them
-SELECT /*sealed*/ FROM secrets AS s
-WHERE s.key_id <> :key_id AND (s.owner, s.id, s.version) > (:owner, :id, :version)
-ORDER BY s.owner, s.id, s.version LIMIT :limit;
-
--- reseal: put a record in the place of another one
-UPDATE secrets SET
-    key_id = :key_id, nonce = :nonce, ciphertext = :ciphertext, fingerprint = :fingerprint
-WHERE owner = :owner AND id = :id AND version = :version AND nonce = :before;
-
--- rehash: give the versions that say what a record says its new hash
-UPDATE memories SET content_hash = :fingerprint
-WHERE owner = :owner AND id = :id AND sensitive AND content_hash = :before;
-
 -- retire_key: take no more records under a key
 INSERT INTO retired_keys (key_id, retired_at) VALUES (:key_id, :now) ON CONFLICT DO NOTHING;
-
--- retired_keys: the keys under which no more records are taken
-SELECT key_id FROM retired_keys;
 
 -- note_audit: keep an audit entry
 INSERT INTO audit (owner, number, at, action, id, version, agent, key, detail)

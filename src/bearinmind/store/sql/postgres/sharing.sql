@@ -9,22 +9,12 @@ s.owner = :owner AND s.reader = :reader
 AND s.memory IS NOT DISTINCT FROM :memory::text AND s.tag IS NOT DISTINCT FROM :tag::text
 AND s.ended_at = 9223372036854775807
 
--- live_share: the share of the same thing with the same reader
-SELECT /*share*/ FROM shares AS s WHERE /*same_share*/;
-
 -- insert_share: keep a share
 INSERT INTO shares (owner, number, reader, memory, tag, can_write, created_at, ended_at)
 VALUES (:owner, :number, :reader, :memory, :tag, :can_write, :created_at, :ended_at);
 
--- end_share: end the share of the same thing with the same reader
-UPDATE shares AS s SET ended_at = :ended_at WHERE /*same_share*/;
-
 -- forget_shares: remove every share of these memories
 DELETE FROM shares WHERE owner = :owner AND memory = ANY(:ids::text []);
-
--- list_shares: what an owner shares
-SELECT /*share*/ FROM shares AS s
-WHERE s.owner = :owner AND s.ended_at = 9223372036854775807 ORDER BY s.created_at, s.number;
 
 -- shared_with: what others share with a reader
 SELECT /*share*/ FROM shares AS s
@@ -48,10 +38,6 @@ SELECT m.* FROM unnest(:ids::text []) AS wanted (id) CROSS JOIN LATERAL (
     SELECT /*columns*/ FROM memories AS m WHERE m.id = wanted.id AND /*admitted*/ OFFSET 0
 ) AS m;
 
--- shared_beginning: the ids of admitted memories that begin so
-SELECT m.id FROM /*all_held*/
-WHERE /*admitted*/ AND m.id >= :prefix AND m.id < :end ORDER BY m.id LIMIT :limit;
-
 -- fragment writable
 (m.id = ANY(ARRAY(
     SELECT s.memory FROM shares AS s
@@ -68,14 +54,6 @@ SELECT m.id, m.writable FROM unnest(:ids::text []) AS wanted (id) CROSS JOIN LAT
     SELECT m.id, /*writable*/ AS writable FROM memories AS m
     WHERE m.id = wanted.id AND /*admitted*/ OFFSET 0
 ) AS m;
-
--- shared_after: the admitted memories behind an id, with whether the reader may write each
-SELECT m.id, m.version, m.updated_at, /*writable*/ FROM /*all_held*/
-WHERE /*admitted*/ AND m.id > :after ORDER BY m.id LIMIT :limit;
-
--- writable_version: the present version of a memory that the reader may write, deleted or not
-SELECT /*columns*/ FROM memories AS m
-WHERE m.owner = :owner AND m.id = :id AND /*writable*/ AND /*shared*/;
 
 -- shared_terms: how many memories the reader sees and how many terms they have; likewise of each term
 WITH seen AS MATERIALIZED (

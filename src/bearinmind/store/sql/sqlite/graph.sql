@@ -1,17 +1,11 @@
 -- The statements of the concept graph, with the fragments of queries.sql.
 -- A concept that is merged into another one stands for it; its mentions and relations stay its own.
 
--- extractor_in_use: the extractor that reads memories
-SELECT number, key FROM extractors WHERE in_use;
-
 -- retire_extractor: no extractor is in use from now on
 UPDATE extractors SET in_use = 0 WHERE in_use;
 
 -- take_extractor: from now on this extractor reads memories
 INSERT INTO extractors (key, in_use) VALUES (:key, 1) ON CONFLICT (key) DO UPDATE SET in_use = 1;
-
--- drop_other_readings: remove the jobs of every other extractor
-DELETE FROM work WHERE kind = 'extract' AND target <> :key;
 
 -- queue_readings: a job for every version that an extractor has not read, or for all of them
 INSERT OR IGNORE INTO work (kind, target, row, turn)
@@ -20,9 +14,6 @@ WHERE m.deleted_at IS NULL AND NOT m.sensitive AND (:again OR NOT EXISTS (
     SELECT 1 FROM readings AS r WHERE r.row = m.row AND r.extractor = :extractor
 ))
 ORDER BY m.row;
-
--- count_readings_due: how many versions an extractor is to read
-SELECT count(*) FROM work WHERE kind = 'extract' AND target = :key AND state <> 'dead';
 
 -- known_before: the newest earlier version of a memory that the graph knows, and who read it
 SELECT m.row, r.extractor, /*columns*/ FROM memories AS m LEFT JOIN readings AS r ON r.row = m.row
@@ -290,11 +281,6 @@ SELECT n.row, m.id, n.roles, n.concept FROM json_each(:concepts) AS wanted
 CROSS JOIN mentions AS n ON n.concept = wanted.value
 /*mentioning*/;
 
--- mentioning_newest: the newest versions that mention a concept
-SELECT n.row, m.id, n.roles, n.concept FROM mentions AS n
-/*mentioning*/ AND n.concept = :concept
-ORDER BY n.row DESC LIMIT :limit;
-
 -- about_newest: the newest versions that are about a concept
 SELECT n.row, m.id, n.roles, n.concept FROM mentions AS n INDEXED BY mentions_about
 /*mentioning*/ AND n.concept = :concept AND n.roles & 1
@@ -351,11 +337,6 @@ SELECT /*relation*/ FROM (
 /*ends*/
 WHERE /*believed*/
 ORDER BY r.weight DESC, r.recorded_at DESC, r.number LIMIT :limit;
-
--- relations_after: the next relations that are believed, in the order of their numbers
-SELECT /*relation*/ FROM relations AS r
-/*ends*/
-WHERE r.number > :after AND /*believed*/ ORDER BY r.number LIMIT :limit;
 
 -- evidence_of: the admitted memories that say so
 SELECT e.relation, m.id FROM json_each(:relations) AS wanted

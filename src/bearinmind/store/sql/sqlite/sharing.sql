@@ -8,23 +8,13 @@ s.owner, s.reader, s.memory, s.tag, s.can_write, s.created_at, s.ended_at
 s.owner = :owner AND s.reader = :reader AND s.memory IS :memory AND s.tag IS :tag
 AND s.ended_at = 9223372036854775807
 
--- live_share: the share of the same thing with the same reader
-SELECT /*share*/ FROM shares AS s WHERE /*same_share*/;
-
 -- insert_share: keep a share
 INSERT INTO shares (owner, number, reader, memory, tag, can_write, created_at, ended_at)
 SELECT :owner, coalesce(max(number), 0) + 1, :reader, :memory, :tag, :can_write, :created_at, :ended_at
 FROM shares WHERE owner = :owner;
 
--- end_share: end the share of the same thing with the same reader
-UPDATE shares AS s SET ended_at = :ended_at WHERE /*same_share*/;
-
 -- forget_shares: remove every share of these memories
 DELETE FROM shares WHERE owner = :owner AND memory IN (SELECT value FROM json_each(:ids));
-
--- list_shares: what an owner shares
-SELECT /*share*/ FROM shares AS s
-WHERE s.owner = :owner AND s.ended_at = 9223372036854775807 ORDER BY s.created_at, s.number;
 
 -- shared_with: what others share with a reader
 SELECT /*share*/ FROM shares AS s INDEXED BY shares_by_reader
@@ -48,10 +38,6 @@ SELECT /*columns*/ FROM json_each(:ids) AS wanted
 CROSS JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value
 WHERE /*admitted*/;
 
--- shared_beginning: the ids of admitted memories that begin so
-SELECT m.id FROM /*all_held*/
-WHERE /*admitted*/ AND m.id >= :prefix AND m.id < :end ORDER BY m.id LIMIT :limit;
-
 -- fragment writable
 (EXISTS (
     SELECT 1 FROM shares AS s INDEXED BY shares_of_memories
@@ -67,14 +53,6 @@ WHERE /*admitted*/ AND m.id >= :prefix AND m.id < :end ORDER BY m.id LIMIT :limi
 SELECT m.id, /*writable*/ FROM json_each(:ids) AS wanted
 CROSS JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value
 WHERE /*admitted*/;
-
--- shared_after: the admitted memories behind an id, with whether the reader may write each
-SELECT m.id, m.version, m.updated_at, /*writable*/ FROM /*all_held*/
-WHERE /*admitted*/ AND m.id > :after ORDER BY m.id LIMIT :limit;
-
--- writable_version: the present version of a memory that the reader may write, deleted or not
-SELECT /*columns*/ FROM memories AS m
-WHERE m.owner = :owner AND m.id = :id AND /*writable*/ AND /*shared*/;
 
 -- shared_terms: how many memories the reader sees and how many terms they have; likewise of each term
 WITH seen AS MATERIALIZED (

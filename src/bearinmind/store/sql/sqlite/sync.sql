@@ -1,12 +1,6 @@
 -- The statements about changes: their numbers, what stands there now, and what a replica knows of its
 -- server. A :name, or one of :names, is a JSON array as `bearinmind.changes` makes them.
 
--- feed: the feed of an owner
-SELECT epoch, head FROM feeds WHERE owner = :owner;
-
--- open_feed: number the changes of an owner from now on
-INSERT INTO feeds (owner, epoch, head) VALUES (:owner, :epoch, 0) ON CONFLICT DO NOTHING;
-
 -- number_everything: number all that an owner has, by kind and then the oldest first
 INSERT INTO changes (owner, kind, name, number)
 SELECT :owner, kind, name, row_number() OVER (ORDER BY turn, at, place, first, second, third) FROM (
@@ -32,22 +26,6 @@ SELECT :owner, kind, name, row_number() OVER (ORDER BY turn, at, place, first, s
     FROM conflicts WHERE owner = :owner GROUP BY kind, subject_kind, subject_name, served, other
 );
 
--- note_head: the numbers that were given count
-UPDATE feeds SET head = (SELECT coalesce(max(number), 0) FROM changes WHERE owner = :owner)
-WHERE owner = :owner;
-
--- advance_feed: take so many numbers, if an owner has a feed; the last one
-UPDATE feeds SET head = head + :count WHERE owner = :owner RETURNING head;
-
--- note_change: a thing changed last under this number
-INSERT INTO changes (owner, kind, name, number, gone) VALUES (:owner, :kind, :name, :number, :gone)
-ON CONFLICT (owner, kind, name) DO UPDATE SET
-number = excluded.number, gone = excluded.gone, refused = NULL;
-
--- changes_after: the changes behind a number
-SELECT kind, name, number, gone, refused FROM changes
-WHERE owner = :owner AND number > :after ORDER BY number LIMIT :limit;
-
 -- change_numbers: the numbers of those of these things of a kind that have one
 SELECT c.name, c.number FROM json_each(:names) AS wanted
 CROSS JOIN changes AS c ON c.owner = :owner AND c.kind = :kind AND c.name = wanted.value;
@@ -55,19 +33,6 @@ CROSS JOIN changes AS c ON c.owner = :owner AND c.kind = :kind AND c.name = want
 -- forget_changes: these things of a kind have no number any more
 DELETE FROM changes
 WHERE owner = :owner AND kind = :kind AND name IN (SELECT value FROM json_each(:names));
-
--- settle_change: a thing has no number any more, unless it changed again
-DELETE FROM changes WHERE owner = :owner AND kind = :kind AND name = :name AND number = :number;
-
--- refuse_change: why the server does not take a change
-UPDATE changes SET refused = :reason
-WHERE owner = :owner AND kind = :kind AND name = :name AND number = :number;
-
--- close_feed: number no more changes
-DELETE FROM feeds WHERE owner = :owner;
-
--- forget_all_changes: and forget those that were
-DELETE FROM changes WHERE owner = :owner;
 
 -- histories_of: every version of these memories with what it keeps sealed, or what is left of them
 SELECT wanted.value, c.gone, s.key_id, s.nonce, s.ciphertext, s.fingerprint, /*columns*/
@@ -105,12 +70,6 @@ s.owner = :owner AND s.ended_at = 9223372036854775807 AND s.reader = json_extrac
 SELECT named.name, /*share*/ FROM /*named_shares*/
 CROSS JOIN shares AS s ON s.owner = :owner AND s.number = named.number;
 
--- remove_share_named: remove a share that holds, as if it had never been
-DELETE FROM shares WHERE owner = :owner AND number IN (SELECT named.number FROM /*named_shares*/);
-
--- remove_link_named: remove every link there ever was of one kind between two memories
-DELETE FROM links WHERE owner = :owner AND source = :source AND kind = :kind AND target = :target;
-
 -- links_touching: what links begin or end at these memories, past ones too
 SELECT DISTINCT source, kind, target FROM links WHERE owner = :owner AND (
     source IN (SELECT value FROM json_each(:ids)) OR target IN (SELECT value FROM json_each(:ids))
@@ -120,15 +79,6 @@ SELECT DISTINCT source, kind, target FROM links WHERE owner = :owner AND (
 SELECT /*share*/ FROM shares AS s
 WHERE s.owner = :owner AND s.memory IN (SELECT value FROM json_each(:ids))
 AND s.ended_at = 9223372036854775807;
-
--- rows_behind: the rows of the versions of a memory behind one
-SELECT row FROM memories WHERE owner = :owner AND id = :id AND version > :version;
-
--- delete_behind: remove the versions of a memory behind one
-DELETE FROM memories WHERE owner = :owner AND id = :id AND version > :version;
-
--- forget_secrets_behind: remove what they kept sealed
-DELETE FROM secrets WHERE owner = :owner AND id = :id AND version > :version;
 
 -- present_vectors: the vectors of the present versions of these memories, if the space is the active one
 SELECT m.id, e.vector FROM json_each(:ids) AS wanted
@@ -146,36 +96,9 @@ AND m.replaced_at = 9223372036854775807
 CROSS JOIN spaces AS s ON s.key = :key AND s.state = 'active'
 CROSS JOIN work AS w ON w.row = m.row AND w.kind = 'embed' AND w.target = s.key;
 
--- peer: the server of a replica
-SELECT url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, shared_at,
-shared_error FROM peers WHERE owner = :owner;
-
--- keep_peer: how far a replica has come with its server
-INSERT INTO peers (
-    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, shared_at,
-    shared_error
-) VALUES (
-    :owner, :url, :user, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error,
-    :shared_at, :shared_error
-) ON CONFLICT (owner) DO UPDATE SET
-url = excluded.url, user_name = excluded.user_name, epoch = excluded.epoch, cursor = excluded.cursor,
-pulled_at = excluded.pulled_at, pushed_at = excluded.pushed_at, pull_error = excluded.pull_error,
-push_error = excluded.push_error, shared_at = excluded.shared_at,
-shared_error = excluded.shared_error;
-
--- forget_peer: a replica has no server any more
-DELETE FROM peers WHERE owner = :owner;
-
 -- peer_numbers: the last numbers that the server gave these things of a kind
 SELECT p.name, p.number FROM json_each(:names) AS wanted
 CROSS JOIN peer_numbers AS p ON p.owner = :owner AND p.kind = :kind AND p.name = wanted.value;
-
--- keep_peer_number: the server gave a thing this number
-INSERT INTO peer_numbers (owner, kind, name, number) VALUES (:owner, :kind, :name, :number)
-ON CONFLICT (owner, kind, name) DO UPDATE SET number = excluded.number;
-
--- forget_peer_numbers: the numbers of the server mean nothing any more
-DELETE FROM peer_numbers WHERE owner = :owner;
 
 -- fragment conflict
 number, kind, subject_kind, subject_name, served, other, detail, at, resolved_at
@@ -200,16 +123,3 @@ AND c.subject_kind = json_extract(wanted.value, '$[1]')
 AND c.subject_name = json_extract(wanted.value, '$[2]')
 AND c.served = json_extract(wanted.value, '$[3]') AND c.other = json_extract(wanted.value, '$[4]')
 ORDER BY c.number;
-
--- remove_conflict_named: remove one conflict, however often it was kept
-DELETE FROM conflicts
-WHERE owner = :owner AND kind = :kind AND subject_kind = :subject_kind
-AND subject_name = :subject_name AND served = :served AND other = :other;
-
--- resolve_conflict: take a conflict off the list
-UPDATE conflicts SET resolved_at = :at
-WHERE owner = :owner AND number = :number AND resolved_at = 9223372036854775807
-RETURNING /*conflict*/;
-
--- forget_conflicts: forget every conflict
-DELETE FROM conflicts WHERE owner = :owner;

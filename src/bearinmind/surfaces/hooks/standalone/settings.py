@@ -21,8 +21,6 @@ DEADLINE_MS = 300  #: for everything between the prompt and the model
 MOST = 5  #: memories
 BYTES = 8_000  #: of output
 BRIEF_BYTES = 4_000
-#: What is given: memories that a recall has found, or with `perhaps` all that it gives.
-GIVE = "found"
 FOUND = 0.45  #: the probability from which on a memory is found: `recall.verdict.FOUND`
 
 LOG = "hooks.log"
