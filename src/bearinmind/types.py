@@ -438,7 +438,7 @@ class Outdated:
     """That a memory is outdated, by which one, and since when."""
 
     by: MemoryId
-    until: datetime  #: when the later one of both was stored
+    until: datetime  #: when the memory that outdates it was stored
     probability: float
     decided_by: Decider
 

@@ -316,7 +316,7 @@ def test_settings_that_write_otherwise_are_measured_as_if_alone(folder: Path) ->
         ({"pool": 0}, "pool = 0"),
         ({"fusion": "sum"}, "fusion = 'sum'"),
         ({"lexical": {"bb": 1}}, "lexical names bb, not a lexical weight"),
-        ({"lexical": {"b": -1}}, "lexical = -1"),
+        ({"lexical": {"b": -1}}, "lexical.b = -1"),
         ({"leg_weights": {"smell": 1}}, "leg_weights names smell, not a leg"),
         ({"leg_weights": {"lexical": 0, "dense": 0}}, "turns every leg off"),
         ({"leg_weights": {"lexical": 0}, "embedder": "none"}, "turns every leg off"),

@@ -99,7 +99,7 @@ def test_a_link_that_cannot_be_kept_is_counted_and_said(
 
 @pytest.mark.parametrize("row", [{"category": "c" * 65}, {"user_id": "u" * 129}])
 def test_what_no_setting_allows_is_refused_in_words(tmp_path: Path, row: Row) -> None:
-    with pytest.raises(errors.InvalidSetting, match="at most"):
+    with pytest.raises(errors.InvalidSetting, match="characters or less"):
         notes(tmp_path, [{"id": 1, "content": "walrus"} | row])
 
 

@@ -342,9 +342,3 @@ def test_a_memory_is_followed_by_the_states_that_it_was_put_before() -> None:
     pairs = [(MemoryId(first), MemoryId(second)) for first, second in ("cb", "ba", "dc")]
     arranged = Arranged(scored("cba"), before=pairs)
     assert arranged.behind(MemoryId("c")) == [*"cba"]
-
-
-def test_a_memory_that_an_earlier_one_outdates_was_never_true() -> None:
-    """A person may say that the older of two holds."""
-    marks = outdated([link("ab", by=Decider.PERSON)], ALL)
-    assert marks[MemoryId("b")].until == ALL[MemoryId("b")].created_at

@@ -146,7 +146,7 @@ def outdated(
         judgement = judgement_of(link)
         result[id_] = Outdated(
             by=link.source,
-            until=max(memories[x].created_at for x in (link.source, id_)),
+            until=memories[link.source].created_at,
             probability=judgement.probability,
             decided_by=judgement.by,
         )

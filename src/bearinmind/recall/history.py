@@ -106,10 +106,11 @@ class ThingHistory:
 def find(store: Store, scope: Scope, text: str) -> Memory:
     """The own memory with this id, or with the only id that begins so, deleted or not."""
     owner, prefix = ids.parse(text)
+    typed = text.strip().rpartition(":")[2]  # as it was, which `prefix` is not
     matches = store.resolve(scope, prefix) if owner in (None, scope.user) else []
     if not matches:
-        raise not_found(text)
-    check_one(text, matches)
+        raise not_found(typed)
+    check_one(typed, matches)
     memory = store.get(scope, matches[0])
     if memory is None:
         raise errors.MemoryNotFound(f"memory {matches[0]} is no longer there")
