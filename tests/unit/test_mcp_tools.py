@@ -339,6 +339,8 @@ def test_an_undecided_conflict_is_told_with_the_tool_that_settles_it(
     [conflict] = data["conflicts"]
     assert (conflict["newer"], conflict["older"]) == (newer.id, older.id)
     assert f"memory_resolve id={newer.id} other={older.id}" in said
+    said, _ = answered(memory, "recall", query="what is the staging database?", limit=1)
+    assert "Conflict" not in said  # who has not read both cannot settle it
     memory.resolve(newer.id, "newer", older.id, trust="user")
     said, data = answered(memory, "recall", query="what is the staging database?", group="off")
     assert "conflicts" not in data

@@ -8,7 +8,7 @@ and not the text.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -230,18 +230,26 @@ def _recalled(answer: a.RecallAnswer) -> str:
     ]
     guesses = f"{len(answer.weak)} weak guesses are left out; all=true gives them."
     parts = [_VERDICTS[answer.verdict], for_agents.rendered(hits, _ME)]
-    parts += map(_conflict, answer.conflicts)
+    shown = {each.id for hit in hits for each in _memories_of(hit)}
+    parts += [_conflict(x) for x in answer.conflicts if {x.newer, x.older} <= shown]
     parts += [guesses] if answer.weak else []
     parts += [f"missing from this answer: {agent_words.advice(x)}" for x in answer.degraded]
     return "\n\n".join(filter(None, parts))
 
 
+def _memories_of(hit: Hit) -> Iterator[Memory]:
+    yield hit.memory
+    yield from hit.attached
+    yield from (each.memory for each in hit.earlier)
+
+
 def _conflict(conflict: Conflict) -> str:
+    """Of two memories that both are shown: who has not read them cannot settle it."""
     newer, older, because = conflict.newer, conflict.older, word(conflict.because)
     return (
-        f"Conflict: [{newer}] replaces [{older}] with {100 * conflict.probability:.0f} % "
-        f"probability ({because}), and nobody has decided. Settle it: memory_resolve id={newer} "
-        f"other={older} resolution=newer|older|both|merge"
+        f"Conflict: [{newer}] may replace [{older}] ({conflict.probability:.0%}: {because}), and "
+        f"nobody has decided. Settle it: memory_resolve id={newer} other={older} "
+        "resolution=newer|older|both|merge"
     )
 
 
