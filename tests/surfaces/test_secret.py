@@ -165,7 +165,7 @@ def test_rotation_says_what_it_did_and_can_be_repeated(
     first = run("secret", "rotate", "--json").json
     assert (first["made"], first["sealed"], first["dropped"]) == (True, 1, 0)
     human = run("secret", "rotate", "--drop-old").out
-    assert "A new key, " in human
+    assert "1 secret is now sealed with the new key " in human
     assert "Forgotten: 2 old keys." in human
     assert len(Keyring.read(key_file.read_text()).keys) == 1
     assert run("secret", "get", id_).out == f"{SECRET}\n"

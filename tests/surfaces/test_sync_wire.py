@@ -456,7 +456,7 @@ def test_bytes_that_are_not_in_base64_are_named() -> None:
     asked = operation()
     asked["state"]["sealed"] = [secret(ciphertext="not base64!")]
 
-    with pytest.raises(InvalidChange, match=r"ciphertext .*base64"):
+    with pytest.raises(InvalidChange, match=r"ciphertext: .*base64"):
         operate(asked)
 
 
