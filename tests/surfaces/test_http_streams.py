@@ -180,12 +180,12 @@ def test_every_memory_of_an_import_counts_against_the_quota_of_its_key(server: S
         client.headers["Authorization"] = f"Bearer {key}"
         body = "".join(f'{{"content": "kept {number}"}}\n' for number in range(2_000))
         answer = client.post("/api/v1/import", content=body, headers=LINES)
-        refused = client.post("/api/v1/memories", json={"content": "one more"})
+        taken = client.post("/api/v1/memories", json={"content": "one more"})
         listed = client.get("/api/v1/memories").json()["memories"]
     [last] = answer.text.splitlines()
     assert "quota_used_up" in last
     assert "3 writes a day: 3 are left today" in last
-    assert refused.status_code == 201
+    assert taken.status_code == 201
     assert [each["content"] for each in listed] == ["one more"]
 
 

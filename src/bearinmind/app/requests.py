@@ -246,7 +246,7 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         limit=fields.get("limit", settings.limit),
         pool=fields.get("pool", settings.pool),
         sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
-        budget_bytes=_budget(fields.get("budget_bytes", settings.budget_bytes)),
+        budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
         group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
         min_probability=_probability(fields.get("min_probability")),
         all=fields.get("all", False),
@@ -271,14 +271,6 @@ def _numbers(
                 f"{name}.{thing} is {value!r}; it must be {bound}", hint=f"Give a number {bound}."
             )
     return given
-
-
-def _budget(value: int | None) -> int | None:
-    if value is not None and value < 0:
-        raise InvalidQuery(
-            f"the budget of {value:,} bytes is negative", hint="Give 0 bytes or more, such as 4000."
-        )
-    return value
 
 
 def _probability(value: float | None) -> float | None:

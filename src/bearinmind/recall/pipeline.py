@@ -80,7 +80,10 @@ def parse(query: Query) -> Query:
             hint="`bearinmind list --state deleted` shows them; `--as-of` recalls what was there.",
         )
     if query.budget_bytes is not None and query.budget_bytes < 0:
-        raise errors.InvalidQuery(f"the budget of {query.budget_bytes} bytes is negative")
+        raise errors.InvalidQuery(
+            f"the budget of {query.budget_bytes:,} bytes is negative",
+            hint="Give 0 bytes or more, such as 4000.",
+        )
     return replace(
         query,
         text=_UNSEARCHABLE.sub(" ", query.text),
