@@ -178,7 +178,7 @@ def _values(x: Example, *, blind: bool = False) -> list[float]:
 def left_out(every: list[Example], *, blind: bool = False) -> list[tuple[Example, float]]:
     """The log odds of each labelled pair by trees that did not see its world."""
     odds: list[tuple[Example, float]] = []
-    for world in sorted({x.world for x in every}):
+    for world in sorted({x.world for x in every if x.labelled}):
         trees = Table.of([x for x in every if x.world != world]).fit()
         own = [x for x in every if x.world == world and x.labelled]
         scores = trees.decision_function(np.array([_values(x, blind=blind) for x in own]))

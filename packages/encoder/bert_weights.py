@@ -65,6 +65,23 @@ def from_bytes(path: Path) -> dict[str, NDArray[np.float32]]:
         }
 
 
+def further_trained(published: Weights, path: Path, model: str) -> dict[str, NDArray[np.float32]]:
+    """Published weights with what this project's training adds to them.
+
+    To a matrix it adds the product of two narrow ones (`tall` and `flat`), to a vector another.
+    """
+    weights = dict(published)
+    with np.load(path) as stored:
+        added = {name.removeprefix(f"{model}."): stored[name].astype(np.float32) for name in stored}
+    for name in published:
+        layer = name.removesuffix(".weight")
+        if f"{layer}.tall" in added:
+            weights[name] = published[name] + added[f"{layer}.tall"] @ added[f"{layer}.flat"]
+        elif name in added:
+            weights[name] = published[name] + added[name]
+    return weights
+
+
 def _matrices(graph: GraphProto) -> Iterator[tuple[str, str]]:
     """The usual name of each matrix, and the name it has in the graph."""
     matrix_of = {node.output[0]: node.input[1] for node in graph.node if node.op_type == "MatMul"}

@@ -313,7 +313,7 @@ class SettingFields(BaseModel):
         default=24.0, ge=0.1, le=8_760, description="Hours between two reviews in the background."
     )
     curate_cosine: float = Field(
-        default=0.95,
+        default=0.9,
         ge=0.5,
         le=1,
         description="Similarity in meaning from which `curate` compares two memories.",

@@ -17,7 +17,13 @@ import build
 from bearinmind.models.cross_encoder import CrossEncoder
 from bearinmind.models.local import LocalEmbedder
 from bert_graph import BertGraph
-from bert_weights import Weights, from_bytes, from_safetensors, from_torch_export
+from bert_weights import (
+    Weights,
+    from_bytes,
+    from_safetensors,
+    from_torch_export,
+    further_trained,
+)
 from published import MODELS, digest
 
 HIDDEN, WIDE, HEADS, LAYERS, PLACES = 64, 128, 4, 2, 24
@@ -192,6 +198,22 @@ def test_weights_in_bytes_are_read_with_their_steps(tmp_path: Path) -> None:
     assert read.keys() == {"m.weight", "m.bias"}
     np.testing.assert_array_equal(read["m.weight"], matrix * steps)
     assert read["m.bias"].dtype == np.float32
+
+
+def test_what_was_trained_here_is_added_to_published_weights(tmp_path: Path) -> None:
+    published = {"one.weight": np.eye(2), "one.bias": np.ones(2), "norm.weight": np.ones(2)}
+    added = {"one.tall": [[2.0], [0.0]], "one.flat": [[0.0, 3.0]], "norm.weight": [0.5, 0.0]}
+    other = {"other.one.bias": np.ones(2)}
+    arrays: dict[str, Any] = {f"model.{name}": np.array(x) for name, x in added.items()} | other
+    np.savez(tmp_path / "encoders.npz", **arrays)
+    weights = further_trained(
+        {name: x.astype(np.float32) for name, x in published.items()},
+        tmp_path / "encoders.npz",
+        "model",
+    )
+    assert weights["one.weight"].tolist() == [[1.0, 6.0], [0.0, 1.0]]
+    assert weights["norm.weight"].tolist() == [1.5, 1.0]
+    assert weights["one.bias"].tolist() == [1.0, 1.0]  # another model's
 
 
 def test_no_sum_of_two_products_is_cut_off_by_processors_that_add_in_16_bits(

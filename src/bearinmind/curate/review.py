@@ -109,7 +109,7 @@ def _by_rules(text: str, category: str, neighbours: Sequence[Memory]) -> Decisio
 class Options:
     """What a review takes for near, temporary, configured and new."""
 
-    cosine: float = 0.95  #: from which on two memories are near
+    cosine: float = 0.9  #: from which on two memories are near
     temporary_days: int = 30  #: after which what is said to be temporary is looked at
     categories: tuple[str, ...] = ()
     since: datetime | None = None  #: only what was written since, and what it is near to
