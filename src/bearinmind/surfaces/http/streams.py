@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from bearinmind.accounts.authenticator import Caller
 from bearinmind.app import Mind
-from bearinmind.errors import InvalidRecord, MindError
+from bearinmind.errors import InvalidRecord, MindError, QuotaUsedUp
 from bearinmind.surfaces import lines, transfer
 from bearinmind.surfaces.http import logs, openapi, responses
 from bearinmind.surfaces.http.auth import Service
@@ -102,7 +102,16 @@ def _take_in(
     except OSError as exc:  # not even its beginning
         raise InvalidRecord(f"nothing was imported: {exc}") from exc
     importing = transfer.Import(app, most_problems=_MOST_PROBLEMS, advance=advance, charge=charge)
-    return importing(lines.numbered(unpacked))
+    try:
+        return importing(lines.numbered(unpacked))
+    except QuotaUsedUp as exc:
+        if not importing.taken:
+            raise
+        raise QuotaUsedUp(
+            f"{exc.message}; up to line {importing.taken:,} the import was taken",
+            hint=f"{exc.hint} Begin with line {importing.taken + 1:,}: what is known counts again.",
+            retry_after=exc.retry_after,
+        ) from exc
 
 
 async def _told(
