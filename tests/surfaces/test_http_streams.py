@@ -196,8 +196,7 @@ def test_an_import_that_exceeds_a_quota_says_where_to_go_on(server: Serving) -> 
         rest = client.post("/api/v1/import", content="".join(body[500:600]), headers=LINES)
     problem = json.loads(first.text.splitlines()[-1])["problem"]
     assert "100 are left today" in problem["detail"]
-    assert "up to line 500 the import was taken" in problem["detail"]
-    assert "Begin with line 501" in problem["hint"]
+    assert "Up to line 500 all is stored: go on" in problem["hint"]
     assert '"stored":100' in rest.text.splitlines()[-1]
 
 

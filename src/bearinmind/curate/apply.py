@@ -128,9 +128,7 @@ class ProposalDecider:
     def _check_unsettled(self, proposal: Proposal) -> None:
         if settled(self.store, self.scope, [replace(proposal, state=ProposalState.OPEN)]):
             self.close(proposal)
-            raise errors.ProposalDecided(
-                f"somebody settled what proposal {proposal.id} is about meanwhile"
-            )
+            raise errors.ProposalDecided(f"what {proposal.id} is about was settled meanwhile")
 
     def _decided(self, proposal: Proposal, state: ProposalState, undo: Undo) -> Proposal:
         return replace(proposal, state=state, decided_at=self.clock(), undo=undo)

@@ -322,9 +322,7 @@ def _word_orders(
         if (current == lower.id) is question.is_before(memories[current]):
             continue
         days = abs((one.created_at - other.created_at).total_seconds()) / _DAY
-        if link is None and days < LEAST_DAYS:
-            continue
-        if question.missed(other, one) > _MOST_LOST:
+        if (link is None and days < LEAST_DAYS) or question.missed(other, one) > _MOST_LOST:
             continue
         if ORDER_BY_WORDS.odds(order_evidence(judged, lower, higher, probabilities, days)) > 0:
             yield lower.id, higher.id

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
+from itertools import chain, repeat
 
 import pydantic_core
 from fastapi import FastAPI
@@ -67,26 +68,16 @@ async def _import(service: Service, request: Request) -> Response:
     arriving = _Arriving(request, service.streams, service.settings.request_seconds)
     progress = _Progress()
     caller: Caller = request.state.caller
-
-    charge = _Charge(service, caller)
-    taking = partial(_take_in, app, arriving, charge, progress.advance)
+    taking = partial(_take_in, app, arriving, _charge(service, caller), progress.advance)
     done = service.streams.begin(taking, user=caller.user)
     return _Flowing(_told(done, progress, request.state.request_id))
 
 
-class _Charge:
-    """Counts what is about to be written; being let in counted for one."""
-
-    def __init__(self, service: Service, caller: Caller) -> None:
-        self._count = service.authenticator.count_writes
-        self._count_first = service.authenticator.count_all
-        self._caller = caller
-        self._is_first = True
-
-    def __call__(self, records: int) -> None:
-        count = self._count_first if self._is_first else self._count
-        self._is_first = False
-        count(self._caller, records)
+def _charge(service: Service, caller: Caller) -> Callable[[int], None]:
+    """What counts how much is about to be written; being let in counted for one."""
+    authenticator = service.authenticator
+    counts = chain([authenticator.count_all], repeat(authenticator.count_writes))
+    return lambda records: next(counts)(caller, records)
 
 
 def _take_in(
@@ -105,13 +96,9 @@ def _take_in(
     try:
         return importing(lines.numbered(unpacked))
     except QuotaUsedUp as exc:
-        if not importing.taken:
-            raise
-        raise QuotaUsedUp(
-            f"{exc.message}; up to line {importing.taken:,} the import was taken",
-            hint=f"{exc.hint} Begin with line {importing.taken + 1:,}: what is known counts again.",
-            retry_after=exc.retry_after,
-        ) from exc
+        if importing.taken:
+            exc.hint += f" Up to line {importing.taken:,} all is stored: go on with the next one."
+        raise
 
 
 async def _told(
