@@ -297,7 +297,8 @@ def test_statistics_count_each_memory_in_its_state(
         make(category="decisions", tags=("hidden",), valid_to=noon),
     )
     facts = store.statistics(scope, noon)
-    assert (facts.live, facts.superseded, facts.expired, facts.deleted) == (4, 2, 3, 2)
+    assert (facts.live, facts.superseded, facts.expired, facts.deleted) == (4, 2, 2, 2)
+    assert facts.not_yet_valid == 1
     assert facts.earlier_versions == 2
     assert facts.links == 3
     assert facts.categories == {"facts": 3, "people": 1}

@@ -128,11 +128,14 @@ class MemoryModel:
         """Counts of everything."""
         counts = Counter(self.states(now).values())
         live = self.listed([State.LIVE], now)
+        over = self.listed([State.EXPIRED], now)
+        early = sum(x.valid_from is not None and x.valid_from > now for x in over)
         times = [x.created_at for x in self.present().values() if not x.deleted_at]
         return Statistics(
             live=counts[State.LIVE],
             superseded=counts[State.SUPERSEDED],
-            expired=counts[State.EXPIRED],
+            expired=counts[State.EXPIRED] - early,
+            not_yet_valid=early,
             deleted=counts[State.DELETED],
             earlier_versions=sum(len(versions) - 1 for versions in self.versions.values()),
             links=len(self.holding()),

@@ -70,7 +70,7 @@ class Looking:
         assert store.resolve(scope, "m", _MANY) == sorted({each.id for each in versions})
         self._browse()
         facts = store.statistics(scope, self.filter.now)
-        assert facts.live + facts.superseded + facts.expired + facts.deleted == len(present)
+        assert facts.held == len(present)
         assert facts.earlier_versions == len(versions) - len(present)
         assert sum(facts.categories.values()) == facts.live
 

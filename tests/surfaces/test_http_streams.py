@@ -189,6 +189,17 @@ def test_every_memory_of_an_import_counts_against_the_quota_of_its_key(server: S
     assert [each["content"] for each in listed] == ["one more"]
 
 
+def test_an_import_that_exceeds_a_quota_says_where_to_go_on(server: Serving) -> None:
+    body = [f'{{"content": "kept {number}"}}\n' for number in range(1_100)]
+    with server.bearing(server.key("ada", "write", per_day=600)) as client:
+        first = client.post("/api/v1/import", content="".join(body), headers=LINES)
+        rest = client.post("/api/v1/import", content="".join(body[500:600]), headers=LINES)
+    problem = json.loads(first.text.splitlines()[-1])["problem"]
+    assert "100 are left today" in problem["detail"]
+    assert "Up to line 500 all is stored: go on" in problem["hint"]
+    assert '"stored":100' in rest.text.splitlines()[-1]
+
+
 def test_an_import_of_what_a_quota_leaves_is_taken(server: Serving) -> None:
     key = server.key("ada", "write", per_day=3)
     with server.client() as client:

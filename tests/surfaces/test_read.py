@@ -55,6 +55,9 @@ def test_what_is_to_come_is_not_called_expired(run: Run, remember: Run) -> None:
     for id_, state in ((coming, "not yet valid"), (gone, "expired")):
         assert f" {state}\n" in run("get", id_).out
         assert f" {state}\n" in run("list", "--state", "expired").out
+    counts = run("stats", "--json").json
+    assert (counts["live"], counts["expired"], counts["not_yet_valid"]) == (0, 1, 1)
+    assert "not yet valid     1" in run("stats").out
 
 
 def test_a_list_takes_the_filters_of_recall(run: Run, three: list[str]) -> None:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bearinmind import codec
+from bearinmind import Mind, codec
 from bearinmind.changes import Refused, Stale, Taken, memory_subject
 from bearinmind.errors import (
     ContentTooLong,
@@ -19,6 +20,7 @@ from bearinmind.errors import (
     InvalidUser,
     NotAllowed,
     NotAuthenticated,
+    QuotaUsedUp,
     RequestTooLarge,
     ServerFailure,
     ServerUnreachable,
@@ -206,6 +208,24 @@ def test_every_operation_counts_for_the_writes_of_a_key(server: Serving) -> None
 
     assert first.json()["code"] == "feed_restarted"  # it got in
     assert (second.status_code, second.json()["code"]) == (429, "quota_used_up")
+
+
+def test_of_a_quota_smaller_than_a_batch_all_is_used_and_the_rest_waits(
+    server: Serving, tmp_path: Path
+) -> None:
+    bob = UserId("bob")
+    few, more = server.key("bob", per_day=30), server.key("bob")
+    with (
+        Mind.open(tmp_path / "laptop.db", user="bob", embedder="none", worker="off") as laptop,
+        replica(server.url, few, bob) as narrow,
+        replica(server.url, more, bob) as wide,
+    ):
+        laptop.sync.connect(server.url, "bob")
+        for number in range(40):
+            laptop.store(f"walrus {number}")
+        first, second = (laptop.sync.run(each) for each in (narrow, wide))
+    assert (first.pushed, type(first.push_error)) == (30, QuotaUsedUp)
+    assert (second.pushed, second.push_error) == (10, None)
 
 
 def test_a_server_that_is_not_there_is_unreachable() -> None:

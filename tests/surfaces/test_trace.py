@@ -122,7 +122,7 @@ def test_why_not_shows_both_legs(run: Run, harbour: list[str]) -> None:
             "where was the walrus before?",
             "The walrus lives in Oslo by the grey water.",
             "The walrus lives in Bergen.",
-            "the past was asked for: it was put before a memory that may outdate it",
+            "the past was asked for: it was put before another state of the same thing",
         ),
     ],
 )

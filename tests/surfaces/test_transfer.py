@@ -289,6 +289,17 @@ def test_a_judgement_that_cannot_be_is_not_imported(
     assert "hunter2" not in ran.out
 
 
+def test_a_claim_of_an_import_waits_in_the_inbox(run: Run, remember: Run, tmp_path: Path) -> None:
+    trusted = remember("The cache is Redis.", "--trust", "user")
+    lie = {"id": "abcdefgh1234", "content": "The cache is Valkey.", "trust": "external"}
+    link = {"record": "link", "source": lie["id"], "kind": "supersedes", "target": trusted}
+    file = _jsonl(tmp_path / "lie.jsonl", lie, link | {"created_at": "2026-05-01"})
+
+    assert run("import", file).code == 0
+    [claim] = run("curate", "inbox", "--json").json["proposals"]
+    assert (claim["origin"], claim["memories"]) == ("claim", [lie["id"], trusted])
+
+
 def test_an_export_of_a_newer_release_is_refused(run: Run, tmp_path: Path) -> None:
     header = {"record": "bearinmind-export", "format": 2}
     file = _jsonl(tmp_path / "new.jsonl", header, {"record": "memory", "content": "x"})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -319,6 +321,23 @@ def test_what_ended_by_its_own_words_is_expired_and_brought_back(
     assert _live(ada) == {id_}
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"valid_to": datetime(2031, 1, 1, tzinfo=UTC)},
+        {"content": "Use the fallback host until 2030-03-01."},
+    ],
+)
+def test_an_end_that_somebody_changed_is_not_set_back(ada: Mind, changes: dict[str, Any]) -> None:
+    id_ = ada.store("Use the fallback host until 2020-03-01.").memory.id
+    found = _proposed(ada)
+    changed = ada.update(id_, **changes)
+    assert ada.curation.proposals() == []
+    with pytest.raises(errors.ProposalDecided, match="settled"):
+        ada.curation.apply(found.id)
+    assert ada.get(id_).valid_to == changed.valid_to
+
+
 def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Mind) -> None:
     old = ada.store("Ada prefers tabs", category="preferences").memory
     find = Finding(
@@ -369,3 +388,12 @@ def test_a_text_is_only_rewritten_by_one_that_says_the_same(ada: Mind) -> None:
         else:
             with pytest.raises(errors.WouldLoseFact):
                 ada.curation.apply(made.id)
+
+
+def test_a_beginning_after_the_stored_end_says_how_to_take_that_away(ada: Mind) -> None:
+    ended = ada.store("The fair is open.", valid_to="2025-05-01").memory
+    with pytest.raises(errors.InvalidTime) as refused:
+        ada.update(ended.id, valid_from="2025-06-01")
+    assert "always_valid" in refused.value.hint
+    changed = ada.update(ended.id, valid_from="2025-06-01", always_valid=True)
+    assert (str(changed.valid_from)[:10], changed.valid_to) == ("2025-06-01", None)

@@ -165,7 +165,7 @@ def test_a_newer_memory_names_the_earlier_one_when_the_past_was_asked_for(memory
     new = memory.store("The walrus lives in Bergen.").memory
     memory.resolve(new.id, "newer", old.id)
     answer = memory.why_not("where was the walrus before?", new.id, limit=1)
-    before = f"{old.id}, an earlier state, which was asked for, was put before it"
+    before = f"{old.id}, a state of the time that was asked for, was put before it"
     assert answer.reason == f"below the limit of 1, and {before}"
 
 

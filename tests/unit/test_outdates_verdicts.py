@@ -21,7 +21,7 @@ from bearinmind.recall.groups import (
     that_matter,
     to_be_read,
 )
-from bearinmind.trace import Asks, Judged
+from bearinmind.trace import Asks, Judged, Span
 from bearinmind.types import (
     Decider,
     Group,
@@ -287,6 +287,21 @@ def test_a_state_in_the_middle_is_not_lifted_above_the_present_one() -> None:
             preferences,
         )
         assert "".join(each.id for each in arranged.judged) == "cba"
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [((0.5, 1), "abc"), ((1, 1.5), "bac"), ((1.5, 2.5), "bac"), ((4, 5), "cba"), (None, "abc")],
+)
+def test_of_the_past_the_state_that_held_in_the_named_time_is_the_first(
+    days: tuple[float, float] | None, expected: str
+) -> None:
+    span = Span(START + days[0] * DAY, START + days[1] * DAY) if days else None
+    links = [link(pair) for pair in ("ba", "cb", "ca")]
+    for order in map("".join, permutations("abc")):
+        question = Question(Asks.THEN, {}, span)
+        arranged = arrange(scored(order), links, ALL, question, Group.STATES, {})
+        assert "".join(each.id for each in arranged.judged) == expected
 
 
 def ordered(order: str, links: list[Link], preferences: Mapping[str, float]) -> str:

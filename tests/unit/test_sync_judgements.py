@@ -293,3 +293,18 @@ def test_a_merge_keeps_every_judgement_and_one_that_holds(
     again = reconcile(subject, merged.state, merged.state, pending=True)
     assert (again.state, again.settled) == (merged.state, True), "it has come to rest"
     assert merged.settled is (merged.state == server)
+
+
+def test_a_claim_waits_in_the_inbox_of_every_machine_that_it_comes_to(world: Machines) -> None:
+    here, there = world.replica(), world.replica()
+    older = here.store("our builds run on Jenkins", trust="user").memory
+    newer = here.store("our builds run on Actions", trust="external").memory
+    here.link(newer.id, "supersedes", older.id, trust="agent")
+    here.update(newer.id, tags=["ci"])  # so that the memory is sent behind its link
+    world.sync(here, there)
+    for mind in (here, world.server, there):
+        [claimed] = mind.curation.proposals()
+        assert (claimed.origin, claimed.memories) == ("claim", (newer.id, older.id))
+    there.curation.apply(claimed.id)
+    world.sync(there, here)
+    assert here.curation.proposals() == world.server.curation.proposals() == []

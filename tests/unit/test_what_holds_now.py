@@ -372,6 +372,22 @@ def test_a_brief_tells_neither_state_when_the_newer_is_of_another_project(ada: M
     assert [each.id for each in ada.brief(project="tools")] == [new.id]
 
 
+# ---- a question about the past -------------------------------------------------------------------
+
+
+def test_a_question_about_a_time_gets_what_held_then_before_what_had_ended(
+    ada: Mind, clock: FixedClock
+) -> None:
+    old = ada.store("the builds run on Jenkins", importance=0.5).memory
+    clock.advance(days=59)  # 1 March
+    new = ada.store("the builds run on Actions", importance=0.6).memory
+    ada.resolve(new.id, "newer", old.id)
+    clock.advance(days=99)
+    for month, expected in (("February", old), ("April", new)):
+        hits = ada.recall(f"what did the builds run on in {month} 2026?", all=True).hits
+        assert hits[0].memory.id == expected.id
+
+
 # ---- the history of a thing ----------------------------------------------------------------------
 
 

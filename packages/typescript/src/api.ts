@@ -939,6 +939,7 @@ export interface Statistics {
   tags: Record<string, number>;
   oldest: string | null;
   newest: string | null;
+  not_yet_valid?: number;
   shared?: number;
   sharers?: number;
 }

@@ -10,8 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bearinmind.changes import Change, Peer, SubjectKind, SyncConflict, digest
+from bearinmind.changes import Change, Peer, Subject, SubjectKind, SyncConflict, digest
 from bearinmind.config import state_folder
+from bearinmind.curate.contradictions import propose_claims
 from bearinmind.errors import ConflictNotFound, InvalidInput, OtherPeer, PeerNotFound
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.remember.admit import check_user, draft_values
@@ -33,7 +34,7 @@ from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
-from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Outcome, Scope
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work.worker_lock import WorkerLock
 
@@ -88,6 +89,7 @@ class Sync:
     def run(self, server: Server, advance: Callable[[int], None] = lambda _: None) -> SyncReport:
         """Pull, push and fetch what others share, once; the report names what failed."""
         self._peer()
+        arrived: list[Subject] = []
         replica = Replica(
             store=self.store,
             scope=self.scope,
@@ -95,8 +97,10 @@ class Sync:
             sealing=self.remember.boundary,
             clock=self.clock,
             advance=advance,
+            arrived=arrived.extend,
         )
         report = replica.round()
+        self._claims(arrived)  # at the end: a link may come before its memory
         if report.pull_error is None or report.push_error is None:  # the server answers
             copies = SharedCopies(
                 store=self.store, scope=self.scope, server=server, clock=self.clock
@@ -206,8 +210,17 @@ class Sync:
                 f"these memories are a replica of those on {peer.url}",
                 hint=f"Sync with {peer.url} instead.",
             )
-        admission = Admission(store=self.store, scope=self.scope, remember=self.remember)
-        return ServerSide(store=self.store, scope=self.scope, admit=admission, clock=self.clock)
+        admit = Admission(store=self.store, scope=self.scope, remember=self.remember)
+        return ServerSide(
+            store=self.store, scope=self.scope, admit=admit, clock=self.clock, arrived=self._claims
+        )
+
+    def _claims(self, arrived: Sequence[Subject]) -> None:
+        """Put the claims among what arrived into the inbox."""
+        links = [each.parts for each in arrived if each.kind is SubjectKind.LINK]
+        sources = {MemoryId(source) for source, kind, _ in links if kind == LinkKind.SUPERSEDES}
+        if sources:
+            propose_claims(self.store, self.scope, [*sources], self.clock())
 
     def renumber(self) -> None:
         """Number the changes of a server anew, after it was restored from a backup.
@@ -272,6 +285,8 @@ class Transfer:
     def add_link(self, link: Link, *, decided: bool = True) -> None:
         """Store a link from elsewhere, with its times; it may be nobody's decision here."""
         self.remember.add_link(self.scope, link, decided=decided)
+        if link.kind is LinkKind.SUPERSEDES:
+            propose_claims(self.store, self.scope, [link.source], self.remember.clock())
 
     def links(self) -> Iterator[Link]:
         """Every link ever made, ended ones too."""

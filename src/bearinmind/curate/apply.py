@@ -16,6 +16,7 @@ from bearinmind import errors
 from bearinmind.curate.candidates import Candidate, live, obstacles, readers
 from bearinmind.curate.differences import Comparison, compare
 from bearinmind.curate.duplicates import compare_replaceable
+from bearinmind.curate.hygiene import said_end
 from bearinmind.outdates.verdicts import is_decided, is_trusted, prevailing_of_pairs
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
@@ -124,6 +125,11 @@ class ProposalDecider:
         if proposal.state not in _UNDECIDED or proposal.says_nothing:
             raise _was_decided(proposal)
 
+    def _check_unsettled(self, proposal: Proposal) -> None:
+        if settled(self.store, self.scope, [replace(proposal, state=ProposalState.OPEN)]):
+            self.close(proposal)
+            raise errors.ProposalDecided(f"what {proposal.id} is about was settled meanwhile")
+
     def _decided(self, proposal: Proposal, state: ProposalState, undo: Undo) -> Proposal:
         return replace(proposal, state=state, decided_at=self.clock(), undo=undo)
 
@@ -137,6 +143,7 @@ class ProposalDecider:
                 keeper, *others = proposal.memories
                 return self._supersede(keeper, others)
             case ProposalKind.UPDATE | ProposalKind.EXPIRE:
+                self._check_unsettled(proposal)
                 return self._change(proposal.memories[0], proposal.change)
             case ProposalKind.LINK:
                 return self._link(proposal)
@@ -158,11 +165,7 @@ class ProposalDecider:
                 raise errors.AlreadyDeleted(
                     f"memory {memory.id} is deleted: there is nothing to decide"
                 )
-        if settled(self.store, self.scope, [replace(proposal, state=ProposalState.OPEN)]):
-            self.close(proposal)
-            raise errors.ProposalDecided(
-                f"somebody settled what proposal {proposal.id} is about meanwhile"
-            )
+        self._check_unsettled(proposal)
         link = self.verbs.resolve(newer, older, resolution)
         return {
             "resolution": resolution.value,
@@ -311,28 +314,34 @@ def judge(
 
 
 def settled(store: Store, scope: Scope, proposals: Iterable[Proposal]) -> list[Proposal]:
-    """Those open proposals of the kind `outdate` that somebody settled elsewhere.
+    """Those open proposals of the kinds `outdate` and `expire` that somebody settled elsewhere.
 
-    Somebody decided about the two memories, let one supersede the other, or deleted one.
+    Somebody decided about the two memories, let one supersede the other, or deleted one. One that
+    was to end was deleted, was given an end, or no longer says that it ended then.
     """
-    asked = [
-        each
-        for each in proposals
-        if each.kind is ProposalKind.OUTDATE and each.state is ProposalState.OPEN
-    ]
+    kinds = (ProposalKind.OUTDATE, ProposalKind.EXPIRE)
+    asked = [x for x in proposals if x.kind in kinds and x.state is ProposalState.OPEN]
     ids = [*{id_ for each in asked for id_ in each.memories}]
     if not ids:
         return []
     links, memories = store.links(scope, ids), store.get_many(scope, ids)
-    present = {id_ for id_, memory in memories.items() if memory.deleted_at is None}
+    present = {id_: memory for id_, memory in memories.items() if memory.deleted_at is None}
     ends = store.get_many(scope, [*{end for x in links for end in (x.source, x.target)}])
     judged = prevailing_of_pairs(x for x in links if x.kind in _JUDGING and is_trusted(x, ends))
     decided = {frozenset({x.source, x.target}) for x in judged if is_decided(x)}
     return [
         each
         for each in asked
-        if frozenset(each.memories) in decided or not present.issuperset(each.memories)
+        if frozenset(each.memories) in decided
+        or not present.keys() >= {*each.memories}
+        or (each.kind is ProposalKind.EXPIRE and not _is_to_end(present[each.memories[0]], each))
     ]
+
+
+def _is_to_end(memory: Memory, proposal: Proposal) -> bool:
+    """Whether a memory still says that it ended when a proposal says so, and has no end yet."""
+    ended = said_end(memory.content) if memory.valid_to is None else None
+    return ended is not None and ended.isoformat() == proposal.change.get("valid_to")
 
 
 def check_replaceable(

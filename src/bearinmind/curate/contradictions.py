@@ -10,10 +10,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import combinations, groupby
 from typing import NamedTuple
 
-from bearinmind.curate.candidates import CLAIM, CONTRADICTION, Candidate, Finding
+from bearinmind.curate.candidates import CLAIM, CONTRADICTION, Candidate, Finding, proposal
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
 from bearinmind.curate.duplicates import NearPair
 from bearinmind.outdates.verdicts import (
@@ -24,7 +25,8 @@ from bearinmind.outdates.verdicts import (
     judgement_of,
 )
 from bearinmind.proposals import ProposalKind
-from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId
+from bearinmind.protocols import Store
+from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Scope
 
 #: Whatever stands in the place of these is a value of the same thing.
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
@@ -109,6 +111,15 @@ def claims(links: Iterable[Link], candidates: Mapping[MemoryId, Candidate]) -> I
         newer, older = (each.memory for each in ends if each)
         if not is_trusted(link, {newer.id: newer, older.id: older}):
             yield claim(newer, older)
+
+
+def propose_claims(store: Store, scope: Scope, ids: Sequence[MemoryId], now: datetime) -> None:
+    """Put what these memories claim into the inbox: a person decides about it."""
+    links = store.links(scope, ids)
+    memories = store.get_many(scope, [*{end for x in links for end in (x.source, x.target)}])
+    present = {id_: Candidate(x, {}) for id_, x in memories.items() if x.deleted_at is None}
+    if found := [proposal(each, now) for each in claims(links, present)]:
+        store.propose(scope, found)
 
 
 def undecided(

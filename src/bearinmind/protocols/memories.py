@@ -88,6 +88,7 @@ class Statistics:
     tags: Mapping[str, int]  #: the most used of what is live
     oldest: datetime | None
     newest: datetime | None
+    not_yet_valid: int = 0  #: a list shows them with the expired ones
     # Of others' memories; a store that counts what a scope holds leaves them out.
     shared: int = 0  #: live ones that the scope's user can see
     sharers: int = 0  #: how many users these belong to
@@ -95,7 +96,7 @@ class Statistics:
     @property
     def held(self) -> int:
         """How many memories the scope holds, in whatever state."""
-        return self.live + self.superseded + self.expired + self.deleted
+        return self.live + self.superseded + self.expired + self.not_yet_valid + self.deleted
 
 
 class MemoryReads(Protocol):

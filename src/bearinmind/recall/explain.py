@@ -29,7 +29,7 @@ _SHOWN_WORDS = 5
 #: What puts a memory before another that scores higher, and how that is told.
 _LIFTS = {
     CURRENT: "which may outdate it",
-    EARLIER: "an earlier state, which was asked for",
+    EARLIER: "a state of the time that was asked for",
     ANSWERS: "which was read with the question and answers it better",
 }
 

@@ -1,9 +1,9 @@
 """States of one thing: the current one first, the earlier ones under it. Pure.
 
 Links say how probable it is that one memory outdates another; the query says whether that matters
-here: both must answer it, and a question about the past gets the past first. Of two memories that
-may be states of one thing a model that reads them with the question says which comes first; where
-there is none, their scores and words do.
+here: both must answer it, and a question about the past gets first what was so then. Of two
+memories that may be states of one thing a model that reads them with the question says which comes
+first; where there is none, their scores and words do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bearinmind.outdates.verdicts import (
 )
 from bearinmind.text import analysis
 from bearinmind.text.passage import LONGEST
-from bearinmind.trace import Asks, Judged
+from bearinmind.trace import Asks, Judged, QuestionTime, Span
 from bearinmind.types import (
     EarlierState,
     Group,
@@ -67,12 +67,18 @@ class Question(NamedTuple):
 
     asks: Asks
     weights: Mapping[str, float]  #: of its terms that any memory has: the rare ones weigh more
+    span: Span | None = None  #: the time that it names
 
     @classmethod
-    def of(cls, asks: Asks, frequency: Mapping[str, int], among: int) -> Question:
+    def of(cls, time: QuestionTime, frequency: Mapping[str, int], among: int) -> Question:
         """The question with terms that occur so often in so many memories."""
         weights = {term: math.log(1 + among / (1 + times)) for term, times in frequency.items()}
-        return cls(asks, weights)
+        return cls(time.asks, weights, time.span)
+
+    def is_before(self, memory: Memory) -> bool:
+        """Whether the past is asked for, and the memory had not begun when the named time did."""
+        start = self.span.start if self.span else None
+        return self.asks is Asks.THEN and (start is None or begins(memory)[0] > start)
 
     def missed(self, memory: Memory, other: Memory) -> float:
         """The share of its words that the other memory has and this one has not."""
@@ -134,9 +140,9 @@ def arrange(
     if any(each.reranked is not None for each in judged):
         pairs = []  # who reranks has seen both texts; its order is not that of the scores
     elif preferences is None:
-        pairs = [*_word_orders(judged, links, memories, question, past=past)]
+        pairs = [*_word_orders(judged, links, memories, question)]
     else:
-        pairs = [*_read_orders(judged, links, memories, preferences, past=past)]
+        pairs = [*_read_orders(judged, links, memories, question, preferences)]
     ordered = _ordered(judged, pairs, EARLIER if past else CURRENT) if pairs else judged
     if not links:
         return Arranged(ordered, before=pairs)
@@ -233,9 +239,8 @@ def _read_orders(
     judged: Sequence[Judged],
     links: Sequence[Link],
     memories: Mapping[MemoryId, Memory],
+    question: Question,
     preferences: Preferences,
-    *,
-    past: bool,
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
     """Which candidates precede which, where a model reads: linked pairs, and long memories.
 
@@ -245,9 +250,9 @@ def _read_orders(
     lifted: dict[MemoryId, list[MemoryId]] = {}
     for pair in (*_linked(judged, links, memories), *_long(judged, links, memories)):
         newer, older = pair.newer.id, pair.older.id
-        if past:
+        if question.asks is Asks.THEN:
             if pair.probability >= MARK and not pair.is_far:
-                yield older, newer
+                yield (older, newer) if question.is_before(memories[newer]) else (newer, older)
         elif _is_current_first(pair, preferences.get(frozenset((newer, older)), 0.0)):
             yield newer, older
             if pair.is_behind and pair.probability >= _FAR:
@@ -303,8 +308,6 @@ def _word_orders(
     links: Sequence[Link],
     memories: Mapping[MemoryId, Memory],
     question: Question,
-    *,
-    past: bool,
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
     """The pairs of the best candidates of which the lower is to precede the higher."""
     judgements = prevailing_of_pairs(links) if links else ()
@@ -314,12 +317,12 @@ def _word_orders(
         one, other = memories[higher.id], memories[lower.id]
         link = of_pair.get(frozenset((one.id, other.id)))
         current = _current(link, memories) if link else _newer(one, other)
-        if lower.score <= 0 or current is None or (current == lower.id) is past:
+        if lower.score <= 0 or current is None:
+            continue
+        if (current == lower.id) is question.is_before(memories[current]):
             continue
         days = abs((one.created_at - other.created_at).total_seconds()) / _DAY
-        if link is None and days < LEAST_DAYS:
-            continue
-        if question.missed(other, one) > _MOST_LOST:
+        if (link is None and days < LEAST_DAYS) or question.missed(other, one) > _MOST_LOST:
             continue
         if ORDER_BY_WORDS.odds(order_evidence(judged, lower, higher, probabilities, days)) > 0:
             yield lower.id, higher.id

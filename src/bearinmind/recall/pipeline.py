@@ -264,7 +264,7 @@ class Recall:
         links = groups.that_matter(newer.outdates, judged)
         seen = {**eligibility.servable(reader, links)}
         seen |= {x.id: eligibility.memories[x.id] for x in judged[: groups.ORDERED]}
-        question = groups.Question.of(asked.time.asks, newer.frequency, newer.among)
+        question = groups.Question.of(asked.time, newer.frequency, newer.among)
         preferences: groups.Preferences | None = {} if read_pairs else None
         if read_pairs and not self.rerank:
             doubtful = groups.to_be_read(judged, links, seen, question)

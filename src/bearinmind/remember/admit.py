@@ -61,7 +61,7 @@ def admit(draft: Draft, rules: Rules, now: datetime) -> Draft:
     if valid_from is not None and valid_to is not None and valid_from >= valid_to:
         raise errors.InvalidTime(
             f"valid_to {valid_to.isoformat()} is not after valid_from {valid_from.isoformat()}",
-            hint="Swap the two times.",
+            hint="Swap the two times; an update with `always_valid` takes stored ones away.",
         )
     return replace(
         draft,

@@ -164,10 +164,11 @@ class MemoriesInDatabase(OnDatabase):
         states = {state: row for state, *row in read("count_states", parameters)}
         counts = {state: states.get(state, (0,))[0] for state in State}
         held = [row for state, row in states.items() if state != State.DELETED]
+        early = states.get(State.EXPIRED, (0,))[-1]  # the state is of both ends of a span
         return Statistics(
             live=counts[State.LIVE],
             superseded=counts[State.SUPERSEDED],
-            expired=counts[State.EXPIRED],
+            expired=counts[State.EXPIRED] - early,
             deleted=counts[State.DELETED],
             earlier_versions=read("count_earlier", parameters)[0][0],
             links=read("count_links", parameters)[0][0],
@@ -175,6 +176,7 @@ class MemoriesInDatabase(OnDatabase):
             tags=dict(read("count_tags", parameters)),
             oldest=rows.to_time(min(row[1] for row in held)) if held else None,
             newest=rows.to_time(max(row[2] for row in held)) if held else None,
+            not_yet_valid=early,
         )
 
     def density(self, scope: Scope, width: timedelta) -> list[tuple[datetime, str, int]]:

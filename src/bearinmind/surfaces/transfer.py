@@ -292,6 +292,7 @@ class Import:
         """`charge` is told how many are about to be written, and may refuse them."""
         self.result = Imported()
         self.file = ""  #: that is read, where there are several
+        self.taken = 0  #: up to this line nothing needs to be read again
         self._app = app
         self._dry_run = dry_run
         self._most_problems = most_problems
@@ -323,6 +324,8 @@ class Import:
                 record = read_line(line)
                 if not isinstance(record, Header):
                     self._take(number, record)
+                    if not (self._batch or self._sealed or self._held):
+                        self.taken = number
                     continue
             except (errors.InvalidInput, errors.NotFound, errors.Conflict) as exc:
                 self.refuse(number, exc)

@@ -20,7 +20,7 @@ from bearinmind.changes import (
     memory_subject,
     share_subject,
 )
-from bearinmind.errors import InvalidAnswer, MindError, SupersedeCycle
+from bearinmind.errors import InvalidAnswer, MindError, QuotaUsedUp, SupersedeCycle
 from bearinmind.models.outbound_http import batches
 from bearinmind.protocols import Received, Settled, Store, every_memory
 from bearinmind.sync.model import PAGE_BYTES, Operation, SyncReport, SyncServer, error_text, size_of
@@ -54,15 +54,26 @@ class Push:
         while changes := self.store.changes(self.scope, after, BATCH):
             known = [change for change in changes if change.number <= last]
             for some in self._batches(known):
-                operations = [operation for _, operation in some]
-                verdicts = self.server.push(epoch, operations)
-                if len(verdicts) != len(operations):
-                    raise InvalidAnswer(f"{len(verdicts)} verdicts on {len(operations)} changes")
-                self._note([change for change, _ in some], verdicts)
-                self.advance(len(some))
+                self._send(epoch, some)
             if len(known) < len(changes):
                 return
             after = changes[-1].number
+
+    def _send(self, epoch: str, some: Sequence[tuple[Change, Operation]]) -> None:
+        """Send a batch, or halves of it: of a quota that leaves fewer writes all are used."""
+        try:
+            verdicts = self.server.push(epoch, [operation for _, operation in some])
+        except QuotaUsedUp:
+            if len(some) == 1:
+                raise
+            half = len(some) // 2
+            self._send(epoch, some[:half])
+            self._send(epoch, some[half:])
+            return
+        if len(verdicts) != len(some):
+            raise InvalidAnswer(f"{len(verdicts)} verdicts on {len(some)} changes")
+        self._note([change for change, _ in some], verdicts)
+        self.advance(len(some))
 
     def _batches(self, changes: Sequence[Change]) -> Iterator[list[tuple[Change, Operation]]]:
         """What is pending as operations, as many at once as may be sent together."""

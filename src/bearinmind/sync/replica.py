@@ -12,14 +12,14 @@ import queue
 import random
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from bearinmind.changes import Peer, SubjectKind
+from bearinmind.changes import Peer, Subject, SubjectKind
 from bearinmind.errors import (
     FeedRestarted,
     InvalidAnswer,
@@ -55,6 +55,7 @@ class Replica:
     sealing: Sealing
     clock: Callable[[], datetime]
     advance: Callable[[int], None] = lambda _: None  #: called with how many changes are done
+    arrived: Callable[[Sequence[Subject]], None] = lambda _: None  #: called with what was pulled
     #: What this release knows of: a pull stops before anything else, and loses nothing.
     kinds: frozenset[SubjectKind] = frozenset(SubjectKind)
 
@@ -91,6 +92,7 @@ class Replica:
             readable = [*self._readable(page.changes)]
             pull.take(readable)
             self.advance(len(readable))
+            self.arrived([change.subject for change in readable])
             space = self.store.active_space() if page.vectors else None
             if space is not None:  # what the server has embedded need not be embedded here
                 self.store.carry_vectors(self.scope, space, vectors_by_id(page.vectors))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 
-from bearinmind.changes import Change, Feed, Refused, Stale, SubjectKind, Verdict, digest
+from bearinmind.changes import Change, Feed, Refused, Stale, Subject, SubjectKind, Verdict, digest
 from bearinmind.errors import FeedRestarted, InvalidChange, MindError
 from bearinmind.protocols import Gone, History, Received, Store, SubjectState
 from bearinmind.sync.merge import continues
@@ -50,6 +50,7 @@ class ServerSide:
     #: What may be kept: the same, or what it would have to be; raises a `MindError` otherwise.
     admit: Callable[[SubjectState], SubjectState]
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    arrived: Callable[[Sequence[Subject]], None] = lambda _: None  #: called with what was pushed
 
     def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
         """The changes behind a number; with a space key also vectors, if it is the server's too."""
@@ -80,6 +81,7 @@ class ServerSide:
         ]
         taken = [each for each in judged if isinstance(each, Received)]
         verdicts = iter(self.store.receive(self.scope, taken) if taken else ())
+        self.arrived(subjects)
         return [next(verdicts) if isinstance(each, Received) else each for each in judged]
 
     def shared(self, mark: str, after: str, limit: int = MOST_SEEN) -> SharedPage:

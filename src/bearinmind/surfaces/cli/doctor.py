@@ -128,7 +128,8 @@ def _store(configuration: Configuration) -> Iterator[Check]:
         stats = mind.stats()
         detail = (
             f"{stats.live:,} live, {stats.superseded:,} superseded, {stats.expired:,} expired, "
-            f"{stats.deleted:,} deleted, {stats.links:,} links"
+            f"{stats.not_yet_valid:,} not yet valid, {stats.deleted:,} deleted, "
+            f"{stats.links:,} links"
         )
         yield _ok("memories", detail)
         yield from _work(mind)

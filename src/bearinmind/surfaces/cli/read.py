@@ -455,6 +455,7 @@ def _table(
         "live": f"{value.live:,}",
         "superseded": f"{value.superseded:,}",
         "expired": f"{value.expired:,}",
+        "not yet valid": f"{value.not_yet_valid:,}" if value.not_yet_valid else "",
         "deleted": f"{value.deleted:,}",
         "earlier versions": f"{value.earlier_versions:,}",
         "links": f"{value.links:,}",

@@ -244,7 +244,7 @@ _CANDIDATES = 20  # rows of the table; `--json` has all of them
 _DROPPED = 20
 _LIFTS = {  # the factors by which a candidate comes before one that scored higher
     CURRENT: "it may outdate another memory, and was put before it",
-    EARLIER: "the past was asked for: it was put before a memory that may outdate it",
+    EARLIER: "the past was asked for: it was put before another state of the same thing",
     ANSWERS: "it was read with the question and answers it better than one that scored higher",
 }
 _TIMES = "\N{MULTIPLICATION SIGN}"

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
+from itertools import chain, repeat
 
 import pydantic_core
 from fastapi import FastAPI
@@ -22,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 
 from bearinmind.accounts.authenticator import Caller
 from bearinmind.app import Mind
-from bearinmind.errors import InvalidRecord, MindError
+from bearinmind.errors import InvalidRecord, MindError, QuotaUsedUp
 from bearinmind.surfaces import lines, transfer
 from bearinmind.surfaces.http import logs, openapi, responses
 from bearinmind.surfaces.http.auth import Service
@@ -67,26 +68,16 @@ async def _import(service: Service, request: Request) -> Response:
     arriving = _Arriving(request, service.streams, service.settings.request_seconds)
     progress = _Progress()
     caller: Caller = request.state.caller
-
-    charge = _Charge(service, caller)
-    taking = partial(_take_in, app, arriving, charge, progress.advance)
+    taking = partial(_take_in, app, arriving, _charge(service, caller), progress.advance)
     done = service.streams.begin(taking, user=caller.user)
     return _Flowing(_told(done, progress, request.state.request_id))
 
 
-class _Charge:
-    """Counts what is about to be written; being let in counted for one."""
-
-    def __init__(self, service: Service, caller: Caller) -> None:
-        self._count = service.authenticator.count_writes
-        self._count_first = service.authenticator.count_all
-        self._caller = caller
-        self._is_first = True
-
-    def __call__(self, records: int) -> None:
-        count = self._count_first if self._is_first else self._count
-        self._is_first = False
-        count(self._caller, records)
+def _charge(service: Service, caller: Caller) -> Callable[[int], None]:
+    """What counts how much is about to be written; being let in counted for one."""
+    authenticator = service.authenticator
+    counts = chain([authenticator.count_all], repeat(authenticator.count_writes))
+    return lambda records: next(counts)(caller, records)
 
 
 def _take_in(
@@ -102,7 +93,12 @@ def _take_in(
     except OSError as exc:  # not even its beginning
         raise InvalidRecord(f"nothing was imported: {exc}") from exc
     importing = transfer.Import(app, most_problems=_MOST_PROBLEMS, advance=advance, charge=charge)
-    return importing(lines.numbered(unpacked))
+    try:
+        return importing(lines.numbered(unpacked))
+    except QuotaUsedUp as exc:
+        if importing.taken:
+            exc.hint += f" Up to line {importing.taken:,} all is stored: go on with the next one."
+        raise
 
 
 async def _told(

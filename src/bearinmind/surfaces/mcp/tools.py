@@ -41,7 +41,8 @@ _CHARACTERS = 4.0
 # What an agent knows already of an answer, or need not know of before it reads it.
 _NO_NEWS = frozenset({"owner", "judgement", "valid_from", "valid_to", "oldest", "newest"}) | {
     *("live_again", "deleted_too"),
-    *("live", "superseded", "expired", "deleted", "earlier_versions", "shared", "sharers"),
+    *("live", "superseded", "expired", "not_yet_valid", "deleted", "earlier_versions"),
+    *("shared", "sharers"),
     *(f"{word}_at" for word in ("created", "deleted", "removed", "ended")),
 }
 _HINT = "The schema of the tool says what it takes."

@@ -267,8 +267,9 @@ WITH forgotten AS (
 DELETE FROM links WHERE owner = :owner
 AND (source = ANY(:ids::text []) OR target = ANY(:ids::text []));
 
--- count_states: how many memories are in each state
-SELECT /*state*/ AS state, count(*), min(m.created_at), max(m.created_at) FROM memories AS m
+-- count_states: how many memories are in each state, since when, and how many are still to come
+SELECT /*state*/ AS state, count(*), min(m.created_at), max(m.created_at),
+    count(*) FILTER (WHERE m.valid_from > :now) FROM memories AS m
 WHERE m.owner = :owner AND /*present*/ GROUP BY 1;
 
 -- count_tags: how many live memories the most used tags have

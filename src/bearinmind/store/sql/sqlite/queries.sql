@@ -175,8 +175,9 @@ DELETE FROM links WHERE owner = :owner AND (
     source IN (SELECT value FROM json_each(:ids)) OR target IN (SELECT value FROM json_each(:ids))
 );
 
--- count_states: how many memories are in each state
-SELECT /*state*/ AS state, count(*), min(m.created_at), max(m.created_at) FROM memories AS m
+-- count_states: how many memories are in each state, since when, and how many are still to come
+SELECT /*state*/ AS state, count(*), min(m.created_at), max(m.created_at),
+    count(*) FILTER (WHERE m.valid_from > :now) FROM memories AS m
 WHERE m.owner = :owner AND /*present*/ GROUP BY state;
 
 -- count_tags: how many live memories the most used tags have
