@@ -27,16 +27,7 @@ from bearinmind.learn.model import (
 )
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.text import ids
-from bearinmind.types import (
-    Draft,
-    MayReplace,
-    Memory,
-    MemoryId,
-    Outcome,
-    Stored,
-    Trust,
-    UserId,
-)
+from bearinmind.types import Draft, MayReplace, Memory, MemoryId, Outcome, Stored, Trust, UserId
 
 ORIGIN = "learning"
 SOURCE = "turn"

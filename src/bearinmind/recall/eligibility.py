@@ -6,16 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bearinmind.protocols import Readable
 from bearinmind.trace import Dropped, Expired, Gone, NotAskedFor, Reason, Superseded
-from bearinmind.types import (
-    Filter,
-    Fused,
-    Link,
-    Memory,
-    MemoryId,
-    Ranking,
-    State,
-    is_expired,
-)
+from bearinmind.types import Filter, Fused, Link, Memory, MemoryId, Ranking, State, is_expired
 
 #: The parts of a filter that look at the memory alone, by the name of their field.
 CONDITIONS: dict[str, Callable[[Filter, Memory], bool]] = {

@@ -42,17 +42,7 @@ from bearinmind.trace import (
     Unlikely,
     step,
 )
-from bearinmind.types import (
-    Fused,
-    Hit,
-    Link,
-    LinkKind,
-    MemoryId,
-    Query,
-    Ranking,
-    State,
-    Step,
-)
+from bearinmind.types import Fused, Hit, Link, LinkKind, MemoryId, Query, Ranking, State, Step
 
 TEXT_LIMIT = 100_000  # characters
 LARGEST_LIMIT = 1_000
