@@ -259,9 +259,8 @@ def _tables(store: StoreState) -> RenderableType:
     table = headed("", "table", "rows>", "size>", "of that indexes>", "bytes a memory>")
     for each in store.tables:
         share = f"{each.bytes / store.versions:,.0f}" if store.versions else ""
-        table.add_row(
-            styled(each.name), f"{each.rows:,}", _size(each.bytes), _size(each.index_bytes), share
-        )
+        sizes = _size(each.bytes), _size(each.index_bytes)
+        table.add_row(styled(each.name), f"{each.rows:,}", *sizes, share)
     return table
 
 
@@ -269,9 +268,8 @@ def _indexes(indexes: Sequence[SpaceIndex]) -> RenderableType:
     table = headed("", "space>", "dimensions>", "vectors>", "most of one user>", "index")
     for each in indexes:
         size = {None: "none", False: "not complete"}.get(each.complete, _size(each.bytes))
-        table.add_row(
-            f"{each.space}", f"{each.dimensions:,}", f"{each.vectors:,}", f"{each.most:,}", size
-        )
+        counts = f"{each.dimensions:,}", f"{each.vectors:,}", f"{each.most:,}"
+        table.add_row(f"{each.space}", *counts, size)
     return table
 
 

@@ -19,7 +19,7 @@ from bearinmind.config import Configuration, Settings, state_folder
 from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyMissing
 from bearinmind.graph.extractors import budget
 from bearinmind.proposals import ProposalState
-from bearinmind.protocols import Embedder, Extractor, KnownSpace
+from bearinmind.protocols import Extractor, KnownSpace
 from bearinmind.surfaces.cli.session import Session, check_folder, version
 from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, many, styled
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
@@ -163,7 +163,10 @@ def _embedder(settings: Settings) -> Check:
         if embedder is None:
             return _ok("embedder", "none: recall goes by words alone")
         embedder.embed_query(_TRIED)
-        return _ok("embedder", f"{name}: {_described(embedder)}")
+        space = embedder.space
+        place = "texts are sent to its server" if embedder.leaves_machine else "texts stay here"
+        detail = f"{space.model}, {space.dimensions} dimensions, space {space.key}; {place}"
+        return _ok("embedder", f"{name}: {detail}")
     except MindError as exc:
         # Elsewhere its hint sends people here.
         remedy = _UNWELL if exc.hint == EmbedderFailure.hint else exc.hint
@@ -198,12 +201,6 @@ def _embeddings(mind: Mind, status: WorkStatus) -> Iterator[Check]:
         yield _ok("embeddings", detail)
     elif not off:
         yield _ok("embeddings", _none_yet(mind))
-
-
-def _described(embedder: Embedder) -> str:
-    space = embedder.space
-    place = "texts are sent to its server" if embedder.leaves_machine else "texts stay here"
-    return f"{space.model}, {space.dimensions} dimensions, space {space.key}; {place}"
 
 
 def _answering(mind: Mind, status: WorkStatus, active: KnownSpace) -> Check:

@@ -254,8 +254,5 @@ def _moved_lines(value: Moved, source: str, target: str) -> Iterator[RenderableT
 
 def _counted(rows: Mapping[str, int]) -> RenderableType:
     """How many rows the tables have that have any."""
-    table = grid("-", ">")
-    for name, count in rows.items():
-        if count and name not in _LESSER:
-            table.add_row(name, f"{count:,}")
-    return table
+    shown = [(name, f"{n:,}") for name, n in rows.items() if n and name not in _LESSER]
+    return grid("-", ">", rows=shown)

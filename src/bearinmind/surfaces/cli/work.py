@@ -255,13 +255,9 @@ def reading_plan(value: ExtractionPlan) -> Iterator[RenderableType]:
 def _spaces(known_spaces: Sequence[KnownSpace]) -> RenderableType:
     table = headed("", "embedder", "", "embedded>", "waiting>", "given up>")
     for known in known_spaces:
-        table.add_row(
-            styled(known.space.model, STRONG),
-            known.state,
-            f"{known.embedded:,}",
-            f"{known.waiting:,}",
-            styled(f"{known.dead:,}", BAD if known.dead else ""),
-        )
+        model, dead = styled(known.space.model, STRONG), BAD if known.dead else ""
+        counts = f"{known.embedded:,}", f"{known.waiting:,}", styled(f"{known.dead:,}", dead)
+        table.add_row(model, known.state, *counts)
     return table
 
 
