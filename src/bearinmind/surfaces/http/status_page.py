@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from html import escape
 from http import HTTPStatus
+from importlib.metadata import version
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from starlette.responses import Response
 from bearinmind.errors import MindError, StoreFailure
 from bearinmind.surfaces.http import auth
 from bearinmind.surfaces.http.auth import Service
-from bearinmind.surfaces.http.metrics import StoreState, synced, version
+from bearinmind.surfaces.http.metrics import StoreState, synced
 from bearinmind.surfaces.page.files import POLICY
 from bearinmind.types import Access
 
@@ -46,7 +47,7 @@ def add(app: FastAPI, service: Service, degraded: Callable[[], tuple[str, ...]])
             status = HTTPStatus.SERVICE_UNAVAILABLE
             rows = [("Server", "not ready"), ("State", f"the store does not answer: {exc.code}")]
         if is_admin:
-            rows += [("Version", version()), *_rows(service.store())]
+            rows += [("Version", version("bearinmind")), *_rows(service.store())]
         headers = {"Content-Security-Policy": POLICY}
         return Response(_page(rows), status, headers, "text/html; charset=utf-8")
 

@@ -84,7 +84,7 @@ class Endpoint:
         scope["route"] = self
         request = HttpRequest(scope, receive)
         try:
-            caller = await self._caller(request)
+            caller = await self._service.pool.run(lambda: self._service.identify(request))
             body = await body_of(
                 request,
                 most=self._service.settings.request_bytes,
@@ -109,9 +109,6 @@ class Endpoint:
         elif sent.status < HTTPStatus.BAD_REQUEST:
             for surplus in self._sessions.used(user, session):
                 await self._manager.handle_request(_deleting(scope, surplus), _nothing, _unheard)
-
-    async def _caller(self, request: HttpRequest) -> Caller:
-        return await self._service.pool.run(lambda: self._service.identify(request))
 
 
 class Sessions:
