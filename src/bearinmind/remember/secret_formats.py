@@ -30,15 +30,11 @@ _MARK = re.compile(r"[_.-]")
 _LONG_RUN = 12  # letters and digits: no word of an identifier is as long and holds a digit
 
 
-def _always(value: str) -> bool:
-    return bool(value)
-
-
 class _Rule(NamedTuple):
     kind: Kind
     signs: tuple[str, ...]  #: one of these must be in the text
     pattern: re.Pattern[str]  #: its last group, if it has one, is the secret
-    agrees: Callable[[str], bool] = _always  #: what else must hold for the secret
+    agrees: Callable[[str], bool] = bool  #: what else must hold for the secret
 
 
 def _prefixed(kind: Kind, least: int, *prefixes: str, tail: str = _TAIL) -> _Rule:
@@ -71,10 +67,6 @@ def _is_basic(value: str) -> bool:
 
 def _is_password(value: str) -> bool:
     return not is_stand_in(value)
-
-
-def _is_bearer(value: str) -> bool:
-    return looks_random(value, said_outright=False)
 
 
 def _changes_case(value: str) -> bool:
@@ -307,7 +299,7 @@ _RULES: tuple[_Rule, ...] = (
         Kind.AUTHORIZATION,
         ("Bearer", "bearer", "BEARER"),
         re.compile(r"\b(?i:bearer)\s+([A-Za-z0-9._~+/=-]{16,})"),
-        _is_bearer,
+        lambda value: looks_random(value, said_outright=False),
     ),
     _Rule(
         Kind.AUTHORIZATION,

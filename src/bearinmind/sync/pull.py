@@ -267,9 +267,11 @@ class Pull:
 
     def _received(self, change: Arrived, local: SubjectState, number: int) -> Received | None:
         """What is to be kept; None when the merge needs a key that is not here."""
-        if number and local == LinkState(()) and self._lacks_memory(change.subject):
-            settled = change.state == local  # a purge has removed it
-            return Received(change.subject, local, number, settled, change.number)
+        if number and local == LinkState(()):
+            source, _, target = map(MemoryId, change.subject.parts)
+            if len(self.store.get_many(self.scope, [source, target])) < 2:  # noqa: PLR2004 (both)
+                settled = change.state == local  # a purge has removed it
+                return Received(change.subject, local, number, settled, change.number)
         reconcile = Reconciliation(self.sealing, self.clock())
         try:
             state, settled, conflict = reconcile(
@@ -283,11 +285,6 @@ class Pull:
         if isinstance(state, History):
             state = self._under_present_key(state)
         return Received(change.subject, state, number, settled, change.number, conflict)
-
-    def _lacks_memory(self, link: Subject) -> bool:
-        """Whether one of the memories of a link is not here."""
-        source, _, target = map(MemoryId, link.parts)
-        return len(self.store.get_many(self.scope, [source, target])) < 2  # noqa: PLR2004 (both)
 
     def _under_present_key(self, history: History) -> History:
         """The history; what was sealed under a key that was rotated away here is sealed anew."""
