@@ -107,9 +107,7 @@ _RULES: tuple[_Rule, ...] = (
     _prefixed(Kind.GOOGLE_KEY, 20, "GOCSPX-"),
     _prefixed(Kind.GOOGLE_KEY, 20, "ya29."),
     _Rule(
-        Kind.GOOGLE_KEY,
-        ("private_key_id",),
-        re.compile(r'"private_key_id"\s*:\s*"([0-9a-f]{40})"'),
+        Kind.GOOGLE_KEY, ("private_key_id",), re.compile(r'"private_key_id"\s*:\s*"([0-9a-f]{40})"')
     ),
     _Rule(
         Kind.AZURE_KEY,
@@ -237,9 +235,7 @@ _RULES: tuple[_Rule, ...] = (
         ),
     ),
     _Rule(
-        Kind.PASSWORD,
-        ("sshpass",),
-        re.compile(r"sshpass\s+-p\s*[\"']?([^\s\"'$<{-][^\s\"']{3,})"),
+        Kind.PASSWORD, ("sshpass",), re.compile(r"sshpass\s+-p\s*[\"']?([^\s\"'$<{-][^\s\"']{3,})")
     ),
     _Rule(  # a line of .pgpass
         Kind.PASSWORD,
@@ -268,11 +264,7 @@ _RULES: tuple[_Rule, ...] = (
         ("bim_",),
         re.compile(r"(?<![A-Za-z0-9])bim_[a-z0-9]{12}_[A-Za-z0-9]{43}"),
     ),
-    _Rule(
-        Kind.ACCESS_TOKEN,
-        ("SG.",),
-        re.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    ),
+    _Rule(Kind.ACCESS_TOKEN, ("SG.",), re.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}")),
     _Rule(Kind.ACCESS_TOKEN, (":AA",), re.compile(r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}")),
     _Rule(Kind.ACCESS_TOKEN, (".atlasv1.",), re.compile(r"\b\w{14}\.atlasv1\.[\w-]{40,}")),
     _Rule(

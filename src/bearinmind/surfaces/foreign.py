@@ -173,7 +173,11 @@ class FilesImport:
                 added += self._add(replace(fitting, content=part.text, earlier=earlier))
             else:
                 line = entry.place.line + (part.line - 1 if entry.has_lines else 0)
-                self._import.refuse(line, _too_long(part.text, limit))
+                long = errors.ContentTooLong(
+                    f"a paragraph has {len(part.text):,} characters with its headings; "
+                    f"a memory has at most {limit:,}, and a paragraph is never cut"
+                )
+                self._import.refuse(line, long)
         if not added:
             return
         for name in (entry.key, *entry.names):
@@ -257,13 +261,6 @@ class FilesImport:
                 self._import.take_link(place.line, new)
             except _REFUSED as exc:
                 self._import.refuse(place.line, exc)
-
-
-def _too_long(text: str, limit: int) -> errors.ContentTooLong:
-    return errors.ContentTooLong(
-        f"a paragraph has {len(text):,} characters with its headings; "
-        f"a memory has at most {limit:,}, and a paragraph is never cut"
-    )
 
 
 def _short(words: Iterable[str], longest: int, most: int) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from bearinmind.config import Configuration, Settings, state_folder
 from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyMissing
 from bearinmind.graph.extractors import budget
 from bearinmind.proposals import ProposalState
-from bearinmind.protocols import Extractor, KnownSpace
+from bearinmind.protocols import KnownSpace
 from bearinmind.surfaces.cli.session import Session, check_folder, version
 from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, many, styled
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
@@ -260,9 +260,10 @@ def _graph(mind: Mind, status: WorkStatus) -> Check:
     held = f"{counts.concepts:,} concepts, {counts.relations:,} relations"
     try:
         configured = mind.work.extractor()
-        tokens = _tokens(mind, configured) if configured else ""
+        spent = budget(configured) if configured and mind.settings.extractor == "llm" else None
     except MindError as exc:
         return _bad("extractor", f"{mind.settings.extractor}: {exc.message}", exc.hint)
+    tokens = f"; {spent.spent:,} of {spent.limit:,} tokens are spent today" if spent else ""
     if configured is None:
         return _ok("extractor", f"{held}; memories are no longer read for it")
     if not status.extractor:
@@ -273,12 +274,6 @@ def _graph(mind: Mind, status: WorkStatus) -> Check:
         reader += f" until a worker begins with {configured.key}"
     waiting = f", {status.to_read:,} to read" if status.to_read else ""
     return _ok("extractor", f"{held}{waiting}, {reader}; {place}{tokens}")
-
-
-def _tokens(mind: Mind, extractor: Extractor) -> str:
-    """What a chat model has spent today."""
-    spent = budget(extractor) if mind.settings.extractor == "llm" else None
-    return f"; {spent.spent:,} of {spent.limit:,} tokens are spent today" if spent else ""
 
 
 def _vault(mind: Mind) -> Check:

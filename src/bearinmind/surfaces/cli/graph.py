@@ -14,7 +14,7 @@ from bearinmind.errors import ConceptNotFound
 from bearinmind.graph.lookup import ConceptCard
 from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
-from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
+from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces.cli import graph_change, options
 from bearinmind.surfaces.cli.options import with_filters
 from bearinmind.surfaces.cli.session import Session
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(no_args_is_help=True)
-Limit = Annotated[
-    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most concepts to show.")
-]
+Limit = Annotated[int, options.most("concepts")]
 
 
 def neighbours(
@@ -92,9 +90,7 @@ def subgraph(
     concept: graph_change.ConceptText,
     filters: FilterFields,
     hops: Annotated[int, typer.Option("--hops", min=1, max=4, help="Most steps from it.")] = 1,
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, max=LARGEST_LIMIT, help="Most concepts to show.")
-    ] = 30,
+    limit: Annotated[int, options.most("concepts", LARGEST_LIMIT)] = 30,
 ) -> None:
     """Show the concepts around one, and what joins them.
 

@@ -435,6 +435,7 @@ def _table(
     value: Statistics, place: str, facts: StoreFacts, work: WorkStatus, graph: GraphCounts
 ) -> RenderableType:
     """Counts of what is stored."""
+    unread = _unfinished(work.of_kind(EXTRACT), "to read")
     rows = {
         "store": f"{place} ({facts})",
         "live": f"{value.live:,}",
@@ -444,7 +445,9 @@ def _table(
         "earlier versions": f"{value.earlier_versions:,}",
         "links": f"{value.links:,}",
         "embedded": _embedded(work),
-        "graph": _graph(work, graph),
+        "graph": f"{many(graph.concepts, 'concept')}, {many(graph.relations, 'relation')}{unread}"
+        if work.extractor or graph.concepts
+        else "",
         "changes": f"{memory_count(work.to_compare)} to compare" if work.to_compare else "",
         "categories": _counted(value.categories),
         "tags": _counted(value.tags),
@@ -464,13 +467,6 @@ def _embedded(work: WorkStatus) -> str:
     if work.active is None:
         return ""
     return f"{work.active.embedded:,} by {work.active.space.model}{waiting}"
-
-
-def _graph(work: WorkStatus, counts: GraphCounts) -> str:
-    if not work.extractor and not counts.concepts:
-        return ""
-    shown = _unfinished(work.of_kind(EXTRACT), "to read")
-    return f"{many(counts.concepts, 'concept')}, {many(counts.relations, 'relation')}{shown}"
 
 
 def _unfinished(work: WorkStatus, waiting: str) -> str:

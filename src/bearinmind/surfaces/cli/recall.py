@@ -190,13 +190,17 @@ def hits_table(values: Sequence[Hit], labels: Labels, user: str | None = None) -
 
 def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
     moved = value.reranked
+    evidence = {leg: placing.evidence for leg, placing in value.placings.items()}
+    # Whether the graph alone found it, or has more evidence for it than all other legs.
+    by_graph = evidence.pop("graph", None)
+    is_by_graph = by_graph is not None and by_graph > sum(evidence.values())
     return parts(
         styled(value.memory.id, ID),
         shared_by(value.memory, user),
         *facts(value.memory),
         f"score {number(value.score)}",
         styled(_percent(value), STRONG),
-        f"via {graph_leg.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
+        f"via {graph_leg.over(value.path, labels)}" if is_by_graph else "",
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
         else "",
@@ -207,13 +211,6 @@ def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
 def _percent(value: Hit) -> str:
     """How probable it is that a hit answers: `72 %`."""
     return f"{100 * value.probability:.0f} %"
-
-
-def _is_owed_to_graph(value: Hit) -> bool:
-    """Whether the graph alone found it, or has more evidence for it than all other legs."""
-    evidence = {leg: placing.evidence for leg, placing in value.placings.items()}
-    by_graph = evidence.pop("graph", None)
-    return by_graph is not None and by_graph > sum(evidence.values())
 
 
 def _extras(value: Hit) -> list[Text]:
