@@ -59,9 +59,9 @@ class Reconciliation(NamedTuple):
             case Gone(), Gone():
                 merged = Reconciled(server, settled=True)
             case Gone(), History():
-                merged = self._purged_here(subject, local, server)
+                merged = self._purged(subject, local, server, here=True)
             case History(), Gone():
-                merged = self._purged_there(subject, local, server)
+                merged = self._purged(subject, server, local, here=False)
             case LinkState(), LinkState():
                 is_judged = subject.parts[1] == LinkKind.OUTDATES
                 merged = (_judged_links if is_judged else _links)(local, server)
@@ -85,22 +85,16 @@ class Reconciliation(NamedTuple):
         conflict = SyncConflict(0, ConflictKind.EDITED, subject, *sides, detail, self.now)
         return Reconciled(merged.history, merged.settled, conflict)
 
-    def _purged_here(self, subject: Subject, local: Gone, server: History) -> Reconciled:
-        """A purge holds if every version that it removes was known here."""
-        if covers(local.digests, server):
-            return Reconciled(local, settled=False)
-        detail = "purged here, changed elsewhere: it came back"
-        return Reconciled(server, settled=True, conflict=self._purged(subject, server, detail))
-
-    def _purged_there(self, subject: Subject, local: History, server: Gone) -> Reconciled:
-        if covers(server.digests, local):
-            return Reconciled(server, settled=True)
+    def _purged(self, subject: Subject, gone: Gone, kept: History, *, here: bool) -> Reconciled:
+        """A purge holds if every version that it removes was known where it was done."""
+        if covers(gone.digests, kept):
+            return Reconciled(gone, settled=not here)
         detail = "purged elsewhere, changed here: it was kept"
-        return Reconciled(local, settled=False, conflict=self._purged(subject, local, detail))
-
-    def _purged(self, subject: Subject, kept: History, detail: str) -> SyncConflict:
+        if here:
+            detail = "purged here, changed elsewhere: it came back"
         served = digest(kept.versions[-1])
-        return SyncConflict(0, ConflictKind.PURGED, subject, served, "", detail, self.now)
+        conflict = SyncConflict(0, ConflictKind.PURGED, subject, served, "", detail, self.now)
+        return Reconciled(kept, settled=here, conflict=conflict)
 
 
 def _shares(local: ShareState, server: ShareState) -> Reconciled:

@@ -49,7 +49,12 @@ def add(app: FastAPI, service: Service, degraded: Callable[[], tuple[str, ...]])
         if is_admin:
             rows += [("Version", version("bearinmind")), *_rows(service.store())]
         headers = {"Content-Security-Policy": POLICY}
-        return Response(_page(rows), status, headers, "text/html; charset=utf-8")
+        lines = "\n".join(
+            f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+            for name, value in rows
+        )
+        page = _TEMPLATE.replace("{lines}", lines)
+        return Response(page, status, headers, "text/html; charset=utf-8")
 
     async def page(request: Request) -> Response:
         return await service.pool.run(lambda: answer(request))
@@ -88,11 +93,3 @@ def _rows(state: StoreState) -> Iterator[Row]:
     yield "Memories", f"{memories:,} of {len(state.uses):,} users"
     for use in state.uses[:_MOST_OWNERS]:
         yield f"User {use.owner}", f"{use.memories:,} memories, {use.bytes / _MIB:,.1f} MiB"
-
-
-def _page(rows: list[Row]) -> str:
-    lines = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in rows
-    )
-    return _TEMPLATE.replace("{lines}", lines)

@@ -59,24 +59,9 @@ _VERDICTS = {
     Verdict.NOTHING: "Verdict: nothing. Nothing relevant is stored.",
 }
 # How a hit was found, and what an agent seldom asks of a memory. `trace` has all of it.
-_LEFT_OUT = frozenset(
-    {
-        "placings",
-        "factors",
-        "reranked",
-        "replaces",
-        "path",
-        "pointers",
-        "rank",
-        "keywords",
-        "updated_at",
-        "understood",
-        "weak",
-        "digest",
-        "evidence",
-        "undo",
-    }
-)
+_LEFT_OUT = frozenset({"updated_at", "understood", "weak", "digest", "evidence", "undo"}) | {
+    *("placings", "factors", "reranked", "replaces", "path", "pointers", "rank", "keywords"),
+}
 # What an agent has just written it need not read.
 _WRITTEN = frozenset(
     {"content", "category", "tags", "owner", "importance", "created_at", "provenance"}
@@ -435,23 +420,8 @@ _CLEANED: dict[type, Callable[[Any], Any]] = {
     NotStored: lambda x: dataclasses.replace(x, hint=agent_words.advice(x.hint)),
 }
 _WITH_MEMORIES = (
-    a.RecallAnswer,
-    a.ListAnswer,
-    a.GetAnswer,
-    a.WhyAnswer,
-    a.TimelineAnswer,
-    a.SharesAnswer,
-    a.HistoryAnswer,
-    a.StoreManyAnswer,
-    a.ProposalsAnswer,
-    Review,
-    g.NeighboursAnswer,
-    g.PathAnswer,
-    Stored,
-    AlreadyKnown,
-    MayReplace,
-    Hit,
-    EarlierState,
-    ThingState,
-    Step,
+    *(a.RecallAnswer, a.ListAnswer, a.GetAnswer, a.WhyAnswer, a.TimelineAnswer, a.SharesAnswer),
+    *(a.HistoryAnswer, a.StoreManyAnswer, a.ProposalsAnswer, Review),
+    *(g.NeighboursAnswer, g.PathAnswer),
+    *(Stored, AlreadyKnown, MayReplace, Hit, EarlierState, ThingState, Step),
 )
