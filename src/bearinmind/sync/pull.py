@@ -66,7 +66,10 @@ class Reconciliation(NamedTuple):
                 is_judged = subject.parts[1] == LinkKind.OUTDATES
                 merged = (_judged_links if is_judged else _links)(local, server)
             case ShareState(), ShareState():
-                merged = _shares(local, server)
+                # What is shared here is sent to the server, unless the server has it already.
+                rights = [state.share and state.share.right for state in (local, server)]
+                same = rights[0] == rights[1]
+                merged = Reconciled(server if same else local, settled=same)
             case ConflictState(), ConflictState():
                 merged = _conflicts(local, server)
             case _:
@@ -95,13 +98,6 @@ class Reconciliation(NamedTuple):
         served = digest(kept.versions[-1])
         conflict = SyncConflict(0, ConflictKind.PURGED, subject, served, "", detail, self.now)
         return Reconciled(kept, settled=here, conflict=conflict)
-
-
-def _shares(local: ShareState, server: ShareState) -> Reconciled:
-    """What is shared here is sent to the server, unless the server has it already."""
-    rights = [state.share and state.share.right for state in (local, server)]
-    same = rights[0] == rights[1]
-    return Reconciled(server if same else local, settled=same)
 
 
 def _conflicts(local: ConflictState, server: ConflictState) -> Reconciled:

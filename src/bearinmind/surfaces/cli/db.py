@@ -86,13 +86,22 @@ def index(run: Session) -> None:
         built = [each for each in due if _built(upkeep.indexes, each)]
         known = upkeep.indexes.known()
     others = len(due) - len(built)
+
+    def human() -> Iterator[RenderableType]:
+        done = f"Built {many(len(built), 'index', 'indexes')}." if built else "No index is due."
+        yield styled(done)
+        if others:
+            yield styled(f"{many(others, 'other')} waits: another process is building one.", NOTICE)
+        if known:
+            yield _indexes(known)
+
     run.reply(
         {
             "built": [each.space for each in built],
             "being_built_by_others": others,
             "indexes": known,
         },
-        lambda: _indexed_lines(len(built), others, known),
+        human,
     )
 
 
@@ -282,17 +291,6 @@ def _migrated_lines(value: Opened) -> Iterator[RenderableType]:
     else:
         yield styled(f"Nothing is missing: schema {value.schema}.")
     yield from _off(value.meaning_off)
-
-
-def _indexed_lines(
-    built: int, others: int, indexes: Sequence[SpaceIndex]
-) -> Iterator[RenderableType]:
-    """Which indexes were built."""
-    yield styled(f"Built {many(built, 'index', 'indexes')}." if built else "No index is due.")
-    if others:
-        yield styled(f"{many(others, 'other')} waits: another process is building one.", NOTICE)
-    if indexes:
-        yield _indexes(indexes)
 
 
 def _distributed_lines(value: Distribution) -> Iterator[RenderableType]:

@@ -131,20 +131,19 @@ def _store(configuration: Configuration) -> Iterator[Check]:
             f"{stats.deleted:,} deleted, {stats.links:,} links"
         )
         yield _ok("memories", detail)
-        yield from _work(mind)
+        status = mind.work.status()
+        yield from _embeddings(mind, status)
+        yield _graph(mind, status)
+        if status.active or status.extractor:
+            yield _background(mind, status, WorkerLock.of(settings.beside))
         yield _vault(mind)
         yield from _sync(mind)
         yield _learning(mind)
-        yield from _ranking(mind)
-
-
-def _ranking(mind: Mind) -> Iterator[Check]:
-    """Whether a setting keeps a leg, or memories of a kind, out of every answer."""
-    locked_out = mind.locked_out().values()
-    for detail in locked_out:
-        yield _bad("ranking", detail, _LOCKED_OUT)
-    if not locked_out:
-        yield _ok("ranking", "no setting locks a leg or a memory out")
+        # Whether a setting keeps a leg, or memories of a kind, out of every answer.
+        locked_out = mind.locked_out().values()
+        yield from (_bad("ranking", detail, _LOCKED_OUT) for detail in locked_out)
+        if not locked_out:
+            yield _ok("ranking", "no setting locks a leg or a memory out")
 
 
 _TRIED = "A memory is worth keeping."
@@ -173,15 +172,6 @@ def _embedder(settings: Settings) -> Check:
         return _bad("embedder", f"{name}: {exc.message}", remedy)
     finally:
         made.close()
-
-
-def _work(mind: Mind) -> Iterator[Check]:
-    """How far the embeddings and the graph are, and whether a worker runs."""
-    status = mind.work.status()
-    yield from _embeddings(mind, status)
-    yield _graph(mind, status)
-    if status.active or status.extractor:
-        yield _background(mind, status, WorkerLock.of(mind.settings.beside))
 
 
 def _none_yet(mind: Mind) -> str:

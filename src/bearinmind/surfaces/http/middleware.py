@@ -128,7 +128,7 @@ class _Exchange:
         if self._status is not None:
             # The answer has begun: only a connection that breaks says that it is not whole.
             raise BrokenAnswer
-        await responses.internal(self._id)(self._scope, _nothing, self._tell)
+        await responses.internal(self._id)(self._scope, nothing, self._tell)
 
     @property
     def _route(self) -> str:
@@ -162,5 +162,6 @@ class BrokenAnswer(Exception):
     """An answer that had begun cannot be finished."""
 
 
-async def _nothing() -> Message:
+async def nothing() -> Message:
+    """An empty body, to be received."""
     return {"type": "http.request", "body": b"", "more_body": False}
