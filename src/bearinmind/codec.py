@@ -442,11 +442,9 @@ def _invalid(type_: object, exc: ValidationError) -> InvalidJson:
     """What is wrong with which field, in one sentence."""
     name = type_.__name__ if isinstance(type_, type) else "value"
     flaws = exc.errors(include_url=False)
-    told = "; ".join(_flaw(each) for each in flaws[:_MOST])
+    told = "; ".join(
+        f"{'.'.join(map(str, flaw['loc'])) or 'the whole'}: {wrong(flaw, shortened(flaw['input']))}"
+        for flaw in flaws[:_MOST]
+    )
     more = f"; and {len(flaws) - _MOST} more" if len(flaws) > _MOST else ""
     return InvalidJson(f"this is not a {name}: {told}{more}")
-
-
-def _flaw(flaw: Mapping[str, Any]) -> str:
-    field = ".".join(map(str, flaw["loc"])) or "the whole"
-    return f"{field}: {wrong(flaw, shortened(flaw['input']))}"

@@ -381,10 +381,7 @@ class SettingFields(BaseModel):
         default=30, ge=1, description="Most requests a minute with an invalid key from one address."
     )
     session_hours: float = Field(
-        default=12.0,
-        ge=0.1,
-        le=720,
-        description="How long a browser stays signed in to the page.",
+        default=12.0, ge=0.1, le=720, description="How long a browser stays signed in to the page."
     )
     reports: Path | None = Field(
         default=None,

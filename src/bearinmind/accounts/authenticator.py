@@ -300,8 +300,7 @@ class Authenticator:
         waiting = self._requests.take(client, per_minute) if per_minute else 0.0
         if waiting:
             raise TooManyRequests(
-                f"{client} may ask {per_minute:,} times a minute, and did",
-                retry_after=waiting,
+                f"{client} may ask {per_minute:,} times a minute, and did", retry_after=waiting
             )
 
 

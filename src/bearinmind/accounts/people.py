@@ -45,7 +45,9 @@ class Rules:
 
     def name_of(self, claims: Claims) -> str:
         """The name of the user that claims tell of; raises `NotAllowed` when none may come in."""
-        email = _verified_email(claims)
+        email = str(claims.get("email", ""))
+        is_verified = claims.get("email_verified") in (True, "true")
+        email = email.lower() if is_verified and _EMAIL.fullmatch(email) else ""
         domain = email.rpartition("@")[2]
         if self.domains and _ANY not in self.domains and domain not in self.domains:
             whose = f"an address of {domain}" if domain else "no verified address"
@@ -141,10 +143,3 @@ class People:
         if user is None:
             raise NotAllowed(f"the user {name!r} is not known here, or is disabled", hint=_ASK)
         return user.name
-
-
-def _verified_email(claims: Claims) -> str:
-    """The address that the provider has verified; empty when it tells none."""
-    email = str(claims.get("email", ""))
-    is_verified = claims.get("email_verified") in (True, "true")
-    return email.lower() if is_verified and _EMAIL.fullmatch(email) else ""

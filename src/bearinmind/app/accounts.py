@@ -111,7 +111,9 @@ class Accounts:
         held = self.store.held_by(user)
         if not any(held.values()):
             raise UserNotFound(f"nobody has the name {name!r}, and nothing is stored under it")
-        return Erasure(user=user, held=held, pseudonym=_pseudonym(user))
+        # Who knows the name can find what stands for it again; others cannot.
+        pseudonym = f"erased-{sha256(user.encode()).hexdigest()[:12]}"
+        return Erasure(user=user, held=held, pseudonym=pseudonym)
 
     def erase_user(self, name: str, *, memories: int) -> Erasure:
         """Remove everything of a user for good, if they have as many memories as was agreed to.
@@ -166,15 +168,11 @@ class Accounts:
         ends = now + check_overlap(overlap)
         new = renewed(old, now)
         self.store.add_key(new.key)
-        self._count_as_used(new.key, self.writes_today().get(old.id, 0))
+        if writes := self.writes_today().get(old.id, 0):  # they count: the quota is the same
+            self.store.count_writes(new.key.id, now.astimezone(UTC).date(), writes, writes)
         self.store.end_key(old.id, revoked_at=ends)
         self._note(old.user, Action.RENEW_KEY, f"{old.id} by {new.key.id}")
         return new
-
-    def _count_as_used(self, key: Key, writes: int) -> None:
-        """Begin the day of a key with what was written by the one before: its quota is the same."""
-        if writes:
-            self.store.count_writes(key.id, self.clock().astimezone(UTC).date(), writes, writes)
 
     def revoke_key(self, id: str) -> Key:
         """Revoke a key at once."""
@@ -286,8 +284,3 @@ class Accounts:
         self.store.note(
             AuditEntry(self.clock(), user, action, None, None, self.scope.user, self.key, detail)
         )
-
-
-def _pseudonym(user: UserId) -> str:
-    """What stands for an erased user: who knows the name can find it again, others cannot."""
-    return f"erased-{sha256(user.encode()).hexdigest()[:12]}"

@@ -102,8 +102,14 @@ class Curation:
             reviewed = review.review_memories(self.store, self.scope, self.clock(), options, model)
         if not propose:
             return reviewed
-        self._keep_judged(reviewed.judged)
-        self._close_settled()
+        for link in reviewed.judged:
+            pair = (link.source, link.target)
+            # Somebody may have decided while the model was asked.
+            if not any(map(is_decided, judgements(self.store, self.scope, pair))):
+                judge(self.store, self.scope, pair, [link], self.clock())
+        opened = [*review.all_proposals(self.store, self.scope, ProposalState.OPEN)]
+        for each in settled(self.store, self.scope, opened):
+            self._decider().close(each)
         added = self.store.propose(self.scope, reviewed.proposals)
         return replace(reviewed, proposals=tuple(added), known=frozenset())
 
@@ -226,18 +232,6 @@ class Curation:
         """How learning from turns is set up, and what it has cost today."""
         settings = self.settings
         return status(settings.learn, self.turn_reader, settings.learn_daily_tokens)
-
-    def _keep_judged(self, links: Sequence[Link]) -> None:
-        """Keep what a model judged, unless somebody decided while it was asked."""
-        for link in links:
-            pair = (link.source, link.target)
-            if not any(map(is_decided, judgements(self.store, self.scope, pair))):
-                judge(self.store, self.scope, pair, [link], self.clock())
-
-    def _close_settled(self) -> None:
-        opened = [*review.all_proposals(self.store, self.scope, ProposalState.OPEN)]
-        for each in settled(self.store, self.scope, opened):
-            self._decider().close(each)
 
     def _decider(self, trust: Trust | str = Trust.USER) -> ProposalDecider:
         remember, scope = self.remember, self.scope

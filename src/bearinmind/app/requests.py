@@ -300,10 +300,6 @@ def _texts(name: str, value: object) -> list[str]:
     return [_text(f"each of {name}", each) for each in value]
 
 
-def _text_or_texts(name: str, value: object) -> str | list[str]:
-    return value if isinstance(value, str) else _texts(name, value)
-
-
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise _wrong(name, value, "True or False")
@@ -342,12 +338,6 @@ def _moment(name: str, value: object) -> datetime | str:
     return value
 
 
-def _place(name: str, value: object) -> object:
-    if isinstance(value, str | tuple):
-        return value
-    return _whole(name, value)
-
-
 def _each(noun: type[Noun]) -> Callable[[str, object], list[Noun]]:
     def check(name: str, value: object) -> list[Noun]:
         items = value if isinstance(value, Iterable) else [value]
@@ -373,7 +363,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("query", "idempotency_key", "user", "key"), _text),
     **dict.fromkeys(("tags", "keywords", "categories", "states", "supersedes"), _texts),
     **dict.fromkeys(("expanded", "focus", "ids"), _texts),
-    "other": _text_or_texts,
+    "other": lambda name, value: value if isinstance(value, str) else _texts(name, value),
     **dict.fromkeys(("sensitive", "wait", "all", "newest_first", "always_valid", "dry_run"), _flag),
     "with_earlier": _flag,
     **dict.fromkeys(("limit", "pool", "budget_bytes", "before", "expected_version"), _whole),
@@ -381,7 +371,7 @@ CHECKS: dict[str, Check] = {
     "importance": _number,
     **dict.fromkeys(("created_at", "created_from", "created_to", "as_of", "around"), _moment),
     **dict.fromkeys(("valid_from", "valid_to"), _moment),
-    "after": _place,
+    "after": lambda name, it: it if isinstance(it, str | tuple) else _whole(name, it),
     "boost": _function,
     **dict.fromkeys(("leg_weights", "decay_days"), _numbers_by_name),
     "messages": _each(Message),

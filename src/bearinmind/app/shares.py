@@ -6,13 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bearinmind.errors import (
-    InvalidShare,
-    MemoryNotFound,
-    NotAllowed,
-    ShareNotFound,
-    UserNotFound,
-)
+from bearinmind.errors import InvalidShare, MemoryNotFound, NotAllowed, ShareNotFound, UserNotFound
 from bearinmind.protocols import AuditEntry, Store
 from bearinmind.recall import history, shared
 from bearinmind.remember.admit import check_tag, check_user

@@ -263,15 +263,12 @@ class ProposalDecider:
         if "stored" in undo:
             self.verbs.delete(self._memory(undo["stored"]))
         if "judged" in undo:
-            self._judge_as_before(*undo["judged"])
-
-    def _judge_as_before(self, source: MemoryId, target: MemoryId, moment: str) -> None:
-        """Restore what was judged about two memories just before a moment."""
-        then = datetime.fromisoformat(moment) - timedelta(microseconds=1)
-        before = judgements(self.store, self.scope, (source, target), then)
-        now = self.clock()
-        restored = [replace(link, created_at=now, removed_at=None) for link in before]
-        judge(self.store, self.scope, (source, target), restored, now)
+            source, target, moment = undo["judged"]  # what was judged just before holds again
+            then = datetime.fromisoformat(moment) - timedelta(microseconds=1)
+            before = judgements(self.store, self.scope, (source, target), then)
+            now = self.clock()
+            restored = [replace(link, created_at=now, removed_at=None) for link in before]
+            judge(self.store, self.scope, (source, target), restored, now)
 
     def _change_back(self, undo: Mapping[str, Any]) -> None:
         """Give a memory the fields that it had before."""

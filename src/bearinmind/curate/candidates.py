@@ -14,16 +14,7 @@ from bearinmind.outdates.verdicts import is_less_trusted
 from bearinmind.proposals import Proposal, ProposalKind
 from bearinmind.protocols import Store, every_memory
 from bearinmind.text import ids
-from bearinmind.types import (
-    Filter,
-    Memory,
-    MemoryId,
-    Right,
-    Scope,
-    Share,
-    UserId,
-    is_expired,
-)
+from bearinmind.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId, is_expired
 
 PAGE = 500  # memories that are read at once
 CONSOLIDATION = "consolidation"

@@ -131,7 +131,8 @@ def compare_read(one: Tokens, other: Tokens) -> Comparison:
         rest = longer[len(shorter) :]
         if not rest:
             return Comparison((), 0, 1.0)
-        if _adds_only(rest):
+        is_apart = rest[0].begins or rest[0].written in distinguishing_words.REASONS
+        if is_apart and all(token.kind is Kind.WORD for token in rest):  # it takes nothing back
             return Comparison((), 1 if longer is one else -1, _shared(one, reordered))
     return Comparison(tuple(_differences(one, other)), 0, _shared(one, other))
 
@@ -197,12 +198,6 @@ def _is_rotated(one: Tokens, other: Tokens) -> bool:
 def _by_sentence(tokens: Tokens) -> list[Tokens]:
     starts = [place for place, token in enumerate(tokens) if token.begins] or [0]
     return [tokens[a:b] for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
-
-
-def _adds_only(rest: Tokens) -> bool:
-    """Whether what stands behind a text leaves untouched what the text says."""
-    is_apart = rest[0].begins or rest[0].written in distinguishing_words.REASONS
-    return is_apart and all(token.kind is Kind.WORD for token in rest)
 
 
 def _differences(one: Tokens, other: Tokens) -> Iterator[Difference]:

@@ -216,7 +216,9 @@ def _findings(
 ) -> Iterator[Finding]:
     since = options.since
     new = {id_ for id_, x in candidates.items() if since is None or x.memory.updated_at >= since}
-    judged = _judged(store, scope, [*candidates])  # about which memory outdates which
+    links = (x for page in duplicates.pages([*candidates]) for x in store.links(scope, page))
+    # About which memory outdates which: of each pair the link that prevails.
+    judged = prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
     same = duplicates.duplicates(candidates, new, similarity.cosine, options.cosine)
     sure = [*map(duplicates.supersede, same), *contradictions.undecided(judged, candidates)]
     sure += contradictions.claims(store.links(scope, [*candidates]), candidates)
@@ -240,12 +242,6 @@ def _findings(
 
 def _pair(finding: Finding) -> frozenset[MemoryId]:
     return frozenset(memory.id for memory in finding.memories)
-
-
-def _judged(store: Store, scope: Scope, ids: Sequence[MemoryId]) -> list[Link]:
-    """Of each pair of these memories the `outdates` link that prevails."""
-    links = (link for page in duplicates.pages(ids) for link in store.links(scope, page))
-    return prevailing_of_pairs(link for link in links if link.kind is LinkKind.OUTDATES)
 
 
 def _no_longer_said(store: Store, scope: Scope, now: datetime) -> Iterator[Finding]:

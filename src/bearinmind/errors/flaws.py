@@ -66,7 +66,8 @@ def allowed(flaw: Mapping[str, Any]) -> str:
     known = _ALLOWED.get(flaw["type"])
     if known is not None:
         limits = {name: _plain(limit) for name, limit in flaw.get("ctx", {}).items()}
-        return _for_one(known.format_map(limits))
+        said = known.format_map(limits)
+        return _NOT_EMPTY if said.startswith("it must have 1 or more ") else said
     message = flaw["msg"].removeprefix("Value error, ")
     return str(message) if flaw["type"] == "value_error" else message[:1].lower() + message[1:]
 
@@ -84,7 +85,3 @@ def wrong(flaw: Mapping[str, Any], shown: str = "") -> str:
 def _plain(limit: object) -> object:
     """A limit as people write it: 1 rather than 1.0."""
     return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
-
-
-def _for_one(said: str) -> str:
-    return _NOT_EMPTY if said.startswith("it must have 1 or more ") else said

@@ -62,11 +62,14 @@ class Canonicaliser:
         existing = known({variant for names in spelled.values() for variant in names})
         best: dict[ConceptName, Merge] = {}
         for name, each in fresh.items():
-            for other, as_known in _others(spelled[name], existing, fresh):
-                verdict = judge(_named(each), as_known)
-                if verdict is None or other.name == name:
+            for variant in sorted(spelled[name]):
+                other = existing.get(variant) or fresh.get(variant)
+                if other is None or other.name == name:
                     continue
-                _keep_surest(best, _merge(each, other, verdict, at))
+                is_alias = other.name != variant  # of which the label is not known
+                as_known = Named(variant, other.kind) if is_alias else _named(other)
+                if verdict := judge(_named(each), as_known):
+                    _keep_surest(best, _merge(each, other, verdict, at))
         return sorted(best.values(), key=_by_certainty)
 
     def review(self, concepts: Sequence[Concept], at: datetime) -> list[Merge]:
@@ -107,19 +110,6 @@ def _can_be_merged(name: ConceptName) -> bool:
 
 def _named(each: Mention | Concept) -> Named:
     return Named(each.label, each.kind)
-
-
-def _others(
-    spelled: Collection[ConceptName],
-    existing: Mapping[ConceptName, Concept],
-    fresh: Mapping[ConceptName, Mention | Concept],
-) -> Iterator[tuple[Mention | Concept, Named]]:
-    """The concepts with one of these names and how each is named: existing ones, else new ones."""
-    for variant in sorted(spelled):
-        other = existing.get(variant) or fresh.get(variant)
-        if other is not None:
-            is_alias = other.name != variant  # of which the label is not known
-            yield other, Named(variant, other.kind) if is_alias else _named(other)
 
 
 def _keep_surest(best: dict[ConceptName, Merge], merge: Merge) -> None:

@@ -142,14 +142,11 @@ def node_link(elements: Iterable[Node | Arc]) -> Iterator[bytes]:
         if within == "nodes" and isinstance(element, Arc):
             within, comma = "edges", b"\n"
             yield b'\n], "edges": ['
-        yield comma + json.dumps(_record(element), ensure_ascii=False).encode(errors="replace")
+        ends = {name: end for name, end in element._asdict().items() if name != "facts"}
+        record = {**ends, **element.facts}
+        yield comma + json.dumps(record, ensure_ascii=False).encode(errors="replace")
         comma = b",\n"
     yield b"\n]}\n" if within == "edges" else b'\n], "edges": []}\n'
-
-
-def _record(element: Node | Arc) -> dict[str, Value]:
-    ends = element._asdict()
-    return {**{name: ends[name] for name in ends if name != "facts"}, **element.facts}
 
 
 def graphml(elements: Iterable[Node | Arc]) -> Iterator[bytes]:

@@ -109,16 +109,11 @@ class GraphImport:
         if isinstance(line, errors.MindError):
             raise line
         parsed = parse_line(line)
-        self._refuse_secrets(parsed)
-        return parsed, tuple(self._memory(id_).id for id_ in parsed.memories)
-
-    def _refuse_secrets(self, parsed: ParsedLine) -> None:
-        """Refuse a line with a secret: concepts are stored in clear."""
         types = [statement.type for statement in parsed.statements]
         for text in [*types, *(mention.label for mention in parsed.mentions)]:
-            kinds = self.secret_kinds(text)
-            if kinds:
+            if kinds := self.secret_kinds(text):  # concepts are stored in clear
                 raise errors.SecretInClearField(f"a concept holds what looks like: {kinds[0]}")
+        return parsed, tuple(self._memory(id_).id for id_ in parsed.memories)
 
     def _memory(self, text: str) -> Memory:
         """The memory with this id; a beginning such as 17 may mean anything elsewhere."""

@@ -56,7 +56,9 @@ def mark(content: str, subject: Mention | None, mentions: Sequence[Mention]) -> 
     while at < len(spelled):
         mention, count = _longest(spelled, at, known)
         last = spelled[at + count - 1]
-        if mention is not None and not _is_cut(content, last):
+        # A name may go on: `Charles B` of "Charles B. Griffith".
+        is_cut = len(last.surface) == 1 and bool(_GOES_ON.match(content, last.end))
+        if mention is not None and not is_cut:
             parts += [content[end : spelled[at].start], f"{OPEN}{len(marked)}{CLOSE}"]
             marked.append(mention)
             end = last.start + len(last.surface.removesuffix("'s").removesuffix("\u2019s"))
@@ -74,11 +76,6 @@ def _longest(spelled: Sequence[Word], at: int, known: _Names) -> tuple[Mention |
         if [folded(word.surface) for word in run] == parts:
             return mention, len(parts)
     return None, 1
-
-
-def _is_cut(content: str, last: Word) -> bool:
-    """Whether a name goes on: `Charles B` of "Charles B. Griffith"."""
-    return len(last.surface) == 1 and bool(_GOES_ON.match(content, last.end))
 
 
 def _by_first_word(known: Mapping[ConceptName, Mention]) -> _Names:

@@ -64,18 +64,8 @@ class _Front(NamedTuple):
     lines: int  #: that stand before the body
 
 
-def recognise_instructions(source: Source) -> bool:
-    """Whether it is an instruction file, by its name."""
-    return not source.is_folder and _is_instructions(source.path)
-
-
 def _is_instructions(path: Path) -> bool:
     return path.name.casefold() in _INSTRUCTIONS or path.suffix.casefold() == _RULES
-
-
-def recognise_memory_tool(source: Source) -> bool:
-    """Whether it is a folder that a memory tool writes."""
-    return source.is_folder and source.path.resolve().name == _MEMORY_FOLDER
 
 
 def recognise_notes(source: Source) -> bool:
@@ -341,12 +331,12 @@ NOTES = model.Format(
 INSTRUCTIONS = model.Format(
     name="instructions",
     title="Instruction files of agents: CLAUDE.md, AGENTS.md, GEMINI.md, .cursorrules, .mdc",
-    recognise=recognise_instructions,
+    recognise=lambda source: not source.is_folder and _is_instructions(source.path),
     records=partial(_read, kind="instructions"),
 )
 MEMORY_TOOL = model.Format(
     name="memory-tool",
     title="The folder `memories` of Anthropic's memory tool",
-    recognise=recognise_memory_tool,
+    recognise=lambda it: it.is_folder and it.path.resolve().name == _MEMORY_FOLDER,
     records=partial(_read, kind="memory-tool"),
 )

@@ -27,16 +27,7 @@ from bearinmind.learn.model import (
 )
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.text import ids
-from bearinmind.types import (
-    Draft,
-    MayReplace,
-    Memory,
-    MemoryId,
-    Outcome,
-    Stored,
-    Trust,
-    UserId,
-)
+from bearinmind.types import Draft, MayReplace, Memory, MemoryId, Outcome, Stored, Trust, UserId
 
 ORIGIN = "learning"
 SOURCE = "turn"
@@ -258,12 +249,14 @@ class Learner:
         project = self.origin.project or ""
         digest = _digest((ORIGIN, project, candidate.text.casefold(), *memories))
         change = {"content": candidate.text}
+        who = "the user said" if candidate.trust is Trust.USER else "the user agreed"
+        more = "" if decision.kind is Action.ADD else f" ({decision.reason})"
         return Proposal(
             id=ids.derived(digest),
             kind=ProposalKind.UPDATE if is_update else ProposalKind.STORE,
             origin=ORIGIN,
             memories=memories,
-            reason=_because(candidate, decision),
+            reason=f"a {candidate.lesson} in a turn, {who}: {candidate.text}{more}",
             evidence={"said": candidate.sentence, "lesson": candidate.lesson.value},
             change=change if is_update else {**change, **fields},
             digest=digest.hex(),
@@ -309,12 +302,6 @@ def _known(learned: Learned, item: LearnedItem, reason: str) -> Learned:
 
 def _digest(parts: Sequence[str]) -> bytes:
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).digest()
-
-
-def _because(candidate: Candidate, decision: Decision) -> str:
-    who = "the user said" if candidate.trust is Trust.USER else "the user agreed"
-    more = "" if decision.kind is Action.ADD else f" ({decision.reason})"
-    return f"a {candidate.lesson} in a turn, {who}: {candidate.text}{more}"
 
 
 def status(mode: str, reader: ConfiguredReader, limit: int) -> LearningStatus:

@@ -143,20 +143,15 @@ def _open(file: Path, layout: Layout) -> sqlite3.Connection:
     try:
         connection.execute(layout.statements["hurry"])
         if _version(connection, layout) != layout.version:
-            _create(connection, layout)
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:
+                if _version(connection, layout) != layout.version:  # no other process was faster
+                    for name in (*layout.making, "mark"):
+                        connection.execute(layout.statements[name])
     except sqlite3.Error:
         connection.close()
         raise
     return connection
-
-
-def _create(connection: sqlite3.Connection, layout: Layout) -> None:
-    """Make the tables, unless another process was faster."""
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:
-        if _version(connection, layout) != layout.version:
-            for name in (*layout.making, "mark"):
-                connection.execute(layout.statements[name])
 
 
 def _version(connection: sqlite3.Connection, layout: Layout) -> int:

@@ -124,10 +124,6 @@ def _read_openai(answer: Any) -> ChatAnswer:  # noqa: ANN401  any JSON
     )
 
 
-def _anthropic_headers(key: str) -> dict[str, str]:
-    return {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
-
-
 def _anthropic_bodies(model: str, question: Question) -> list[dict[str, Any]]:
     plain = {
         "model": model,
@@ -202,7 +198,7 @@ ANTHROPIC = Dialect(
     path="/v1/messages",
     endings=("/messages", "/v1"),
     hint="`llm_url` must end where /v1/messages follows, such as https://api.anthropic.com.",
-    headers=_anthropic_headers,
+    headers=lambda key: {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {}),
     bodies=_anthropic_bodies,
     read=_read_anthropic,
 )

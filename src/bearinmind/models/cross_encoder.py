@@ -214,14 +214,15 @@ def _load(folder: Path) -> _Model:
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
     config = _config(folder / CONFIG)
-    tokenizer.enable_truncation(_most_tokens(config))
+    positions = config.get("max_position_embeddings")
+    most = positions - _SPECIAL_POSITIONS if isinstance(positions, int) else 0
+    tokenizer.enable_truncation(min(_MOST_TOKENS, most) if most > 0 else _MOST_TOKENS)
     tokenizer.no_padding()
-    return _Model(
-        session,
-        tokenizer,
-        _padding(config, tokenizer),
-        frozenset(i.name for i in session.get_inputs()),
-    )
+    # The padding token must be right: RoBERTa's kind counts positions by it.
+    padding = [config.get("pad_token_id"), *map(tokenizer.token_to_id, _PADDING)]
+    padding_id = next((id_ for id_ in padding if isinstance(id_, int)), 0)
+    inputs = frozenset(i.name for i in session.get_inputs())
+    return _Model(session, tokenizer, padding_id, inputs)
 
 
 def _config(path: Path) -> dict[str, Any]:
@@ -230,19 +231,6 @@ def _config(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     return config if isinstance(config, dict) else {}
-
-
-def _most_tokens(config: dict[str, Any]) -> int:
-    positions = config.get("max_position_embeddings")
-    if not isinstance(positions, int) or positions <= _SPECIAL_POSITIONS:
-        return _MOST_TOKENS
-    return min(_MOST_TOKENS, positions - _SPECIAL_POSITIONS)
-
-
-def _padding(config: dict[str, Any], tokenizer: Any) -> int:  # noqa: ANN401
-    """The id of the padding token: RoBERTa's kind counts positions by it, so it must be right."""
-    known = [config.get("pad_token_id"), *map(tokenizer.token_to_id, _PADDING)]
-    return next((id_ for id_ in known if isinstance(id_, int)), 0)
 
 
 def _scores(logits: NDArray[Any], rows: int) -> list[float]:

@@ -83,7 +83,10 @@ class DownloadedEmbedder:
         self._model = model
         self._text = text
         self._known = known = catalogue.find(model)
-        self._folder = Path(model).expanduser() if _is_path(model) else None
+        folder = Path(model).expanduser()
+        # A name has one slash at most, and none at its beginning.
+        is_path = model.startswith((".", "/", "~")) or folder.is_dir()
+        self._folder = folder if is_path else None
         self._source = ModelSource(model, self._folder, known)
         self._dimensions = Dimensions(_dimensions(model, dimensions, known), memo)
         self._loading = forks.Lock()
@@ -180,11 +183,6 @@ class DownloadedEmbedder:
         except Exception as exc:  # these libraries and those beneath them raise anything
             reason = " ".join(str(exc).split())[:300] or type(exc).__name__
             raise EmbedderFailure(f"{self._who} {problem}: {reason}") from exc
-
-
-def _is_path(model: str) -> bool:
-    """Whether this is a path; a name has one slash at most, and none at its beginning."""
-    return model.startswith((".", "/", "~")) or Path(model).expanduser().is_dir()
 
 
 def _dimensions(model: str, configured: int | None, known: catalogue.Known | None) -> int | None:

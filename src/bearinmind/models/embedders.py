@@ -176,7 +176,10 @@ class ActiveSpace:
                 self._remote[space.key] = SocketEmbedder(space, self._sockets, make)
             return Current(space, self._remote[space.key])
         try:
-            return Current(space, self._remembering(self._embedders.of(space)))
+            embedder, recent = self._embedders.of(space), self._recent
+            if recent is None or recent.embedder is not embedder:
+                recent = self._recent = RecentQueries(embedder)
+            return Current(space, recent)
         except EmbedderFailure as exc:
             return Unavailable(exc.message, exc.hint)
 
@@ -190,12 +193,6 @@ class ActiveSpace:
         if own is None or not self._sockets:
             return own
         return partial(encoder_socket.read_pairs, self._sockets, own)
-
-    def _remembering(self, embedder: Embedder) -> Embedder:
-        recent = self._recent
-        if recent is None or recent.embedder is not embedder:
-            recent = self._recent = RecentQueries(embedder)
-        return recent
 
     def look_again(self) -> None:
         """Ask the store again at the next recall."""

@@ -174,7 +174,11 @@ class Caller:
                     raise
                 if tried == patience.tries:
                     raise _given_up(failed, f" ({tried} tries)" if tried > 1 else "") from None
-                pause = _pause(failed, tried, patience, deadline)
+                left = deadline - time.monotonic()
+                try:
+                    pause = pause_after(tried, patience, wanted=failed.retry_after, left=left)
+                except GivenUp as why:
+                    raise _given_up(failed, str(why)) from None
         raise AssertionError("a patience has at least one try")
 
     def excerpt(self, answer: object) -> str:
@@ -332,15 +336,6 @@ def pause_after(tried: int, patience: Patience, *, wanted: float | None, left: f
     if pause >= left:
         raise GivenUp(" (no time is left for another try)")
     return pause
-
-
-def _pause(failed: CallFailed, tried: int, patience: Patience, deadline: float) -> float:
-    """Seconds to wait before the next try; raises the failure when no time is left."""
-    left = deadline - time.monotonic()
-    try:
-        return pause_after(tried, patience, wanted=failed.retry_after, left=left)
-    except GivenUp as why:
-        raise _given_up(failed, str(why)) from None
 
 
 def _given_up(failed: CallFailed, why: str) -> CallFailed:

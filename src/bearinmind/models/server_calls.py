@@ -70,10 +70,8 @@ class Server:
         """A server at an address; the hint says how to give it, and the key."""
         address = split_url(url)
         if address is None or "@" in address.netloc or address.query or address.fragment:
-            raise InvalidSetting(
-                f"{_without_password(url)!r} is not the address of a server",
-                hint=hint,
-            )
+            shown = url.rpartition("@")[2].partition("?")[0]  # without a password
+            raise InvalidSetting(f"{shown!r} is not the address of a server", hint=hint)
         for name, value, least in (
             ("timeout", timeout, 0.001),
             ("retries", retries, 0),
@@ -130,11 +128,6 @@ class Server:
             "trust_env": not is_loopback(self.address.hostname or ""),  # no proxy on the way to us
             "limits": httpx.Limits(keepalive_expiry=_KEPT),
         }
-
-
-def _without_password(url: str) -> str:
-    """What may be shown of a text that should be an address."""
-    return url.rpartition("@")[2].partition("?")[0]
 
 
 def _checked(key: str | None) -> str | None:
@@ -404,8 +397,12 @@ def _problem(reply: Answered, server: Server) -> tuple[type[MindError], str, str
     document = _document(reply.content)
     code = document.get("code")
     if isinstance(code, str):
-        texts = [_text(document.get(name), server) for name in ("detail", "title", "hint")]
-        return codec.error_of(code) or _family(reply.status), texts[0] or texts[1], texts[2]
+        said = [document.get(name) for name in ("detail", "title", "hint")]
+        # The key is hidden, should it be there.
+        texts = [server.hidden(x)[:_LONGEST] if isinstance(x, str) else "" for x in said]
+        unknown = errors.ServerFailure if reply.status >= _FROM_HERE else MindError
+        kind = codec.error_of(code) or _FAMILIES.get(reply.status, unknown)
+        return kind, texts[0] or texts[1], texts[2]
     where = f"the server at {server.where} answered {_named(reply.status)}"
     if HTTPStatus.MULTIPLE_CHOICES <= reply.status < HTTPStatus.BAD_REQUEST:
         place = server.shown(reply.headers.get("location", ""))
@@ -415,22 +412,12 @@ def _problem(reply: Answered, server: Server) -> tuple[type[MindError], str, str
     return _BY_OTHERS.get(reply.status, unknown), f"{where}: {excerpt}", ""
 
 
-def _family(status: int) -> type[MindError]:
-    unknown = errors.ServerFailure if status >= _FROM_HERE else MindError
-    return _FAMILIES.get(status, unknown)
-
-
 def _document(content: bytes) -> Mapping[str, object]:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
-
-
-def _text(value: object, server: Server) -> str:
-    """A text of a problem document, without the key should it be there."""
-    return server.hidden(value)[:_LONGEST] if isinstance(value, str) else ""
 
 
 def _named(status: int) -> str:

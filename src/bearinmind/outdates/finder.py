@@ -133,8 +133,7 @@ class Finder:
             (
                 *states,
                 replace(
-                    score(*states, cosines.get(id_, NO_COSINE)),
-                    probability=model_weights()(value),
+                    score(*states, cosines.get(id_, NO_COSINE)), probability=model_weights()(value)
                 ),
             )
             for (id_, states), value in zip(chosen.items(), values, strict=True)

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from bearinmind.types import (
-    Decider,
-    Judgement,
-    Link,
-    LinkKind,
-    Memory,
-    MemoryId,
-    Outdated,
-    Trust,
-)
+from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Outdated, Trust
 
 MARK = 0.92  #: from this probability on a memory is marked outdated, and grouped
 AT_ONCE = 0.09  #: from this one on it is asked which holds, while a memory is stored ...

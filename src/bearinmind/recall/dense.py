@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bearinmind.errors import MindError
 from bearinmind.protocols import Current, DenseAnswer, Meanings, Nearby, Unavailable
 from bearinmind.trace import LegReport
-from bearinmind.types import Candidate, MemoryId, Query, Ranking, Space
+from bearinmind.types import Candidate, MemoryId, Query, Ranking
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector
@@ -77,11 +77,18 @@ class DenseLeg:
             partial=waiting_memories(waiting, "embedded", LOOKED_AT),
             floor=answer.mean,
         )
+
+        def judge(ids: Sequence[MemoryId]) -> dict[MemoryId, Candidate]:
+            """These memories as candidates, judged against the same mean as the nearest."""
+            cosines = self.search.cosines(query.filter, space, vector, ids)
+            others = [Nearby(id_, cosine) for id_, cosine in cosines.items()]
+            return {each.id: each for each in candidates(answer._replace(nearest=others))}
+
         ranking = Ranking(
             leg=self.name,
             candidates=tuple(candidates(answer)),
             floor=answer.mean,
-            judge=lambda ids: self._judged(query, space, vector, answer, ids),
+            judge=judge,
             among=answer.population,
         )
         return ranking, report
@@ -89,19 +96,6 @@ class DenseLeg:
     def repeated(self) -> DenseLeg:
         """A leg that embeds each text once, for recalls that are repeated with small changes."""
         return replace(self, _known={})
-
-    def _judged(
-        self,
-        query: Query,
-        space: Space,
-        vector: Vector,
-        answer: DenseAnswer,
-        ids: Sequence[MemoryId],
-    ) -> dict[MemoryId, Candidate]:
-        """These memories as candidates, judged against the same mean as the nearest."""
-        cosines = self.search.cosines(query.filter, space, vector, ids)
-        others = [Nearby(id_, cosine) for id_, cosine in cosines.items()]
-        return {each.id: each for each in candidates(answer._replace(nearest=others))}
 
     def _embedded(self, active: Current, text: str) -> Vector:
         """The vector of a query."""

@@ -6,16 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bearinmind.protocols import Readable
 from bearinmind.trace import Dropped, Expired, Gone, NotAskedFor, Reason, Superseded
-from bearinmind.types import (
-    Filter,
-    Fused,
-    Link,
-    Memory,
-    MemoryId,
-    Ranking,
-    State,
-    is_expired,
-)
+from bearinmind.types import Filter, Fused, Link, Memory, MemoryId, Ranking, State, is_expired
 
 #: The parts of a filter that look at the memory alone, by the name of their field.
 CONDITIONS: dict[str, Callable[[Filter, Memory], bool]] = {
@@ -92,7 +83,13 @@ class Eligibility:
         for candidate in fused:
             id_ = candidate.id
             if id_ in self._superseded and not self._serves_old:
-                self._serve_head(candidate, self._superseded[id_], kept)
+                # The newest memory of the chain is served in its place, if the filter admits it.
+                head = self._superseded[id_]
+                served = self._refusal(head) is None and admits(self._filter, self.memories[head])
+                self.dropped.append(Dropped(id_, Superseded(by=head, served=served)))
+                if served:
+                    self.replaced[head] = (*self.replaced.get(head, ()), id_)
+                    kept.setdefault(head, candidate._replace(id=head))
                 continue
             reason = self._refusal(id_)
             if reason is not None:
@@ -108,14 +105,6 @@ class Eligibility:
             return {}
         self.memories = reader.get(ends)
         return {id_: self.memories[id_] for id_ in ends if self._refusal(id_) is None}
-
-    def _serve_head(self, old: Fused, head: MemoryId, kept: dict[MemoryId, Fused]) -> None:
-        """Serve the newest memory of a chain in place of an old one, if the filter admits it."""
-        admitted = self._refusal(head) is None and admits(self._filter, self.memories[head])
-        self.dropped.append(Dropped(old.id, Superseded(by=head, served=admitted)))
-        if admitted:
-            self.replaced[head] = (*self.replaced.get(head, ()), old.id)
-            kept.setdefault(head, old._replace(id=head))
 
     def _refusal(self, id_: MemoryId) -> Reason | None:
         """Why a memory may not be served; None if it may."""

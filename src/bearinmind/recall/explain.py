@@ -77,7 +77,10 @@ def _by_recall(
 ) -> WhyNot:
     """A stage of the recall left the memory out."""
     reasons = [reason for id_, reason in answer.trace.dropped if id_ == memory.id]
-    state = _state(recall, query, memory)
+    links = recall.store.newer(query.filter.scope, [memory.id], query.filter.as_of)
+    state = State.EXPIRED if is_expired(memory, query.filter.now) else State.LIVE
+    if any(link.target == memory.id for link in links):
+        state = State.SUPERSEDED
     pools = sorted(each.pool for each in placings if each.is_evident)
     remedy = None
     if pools:
@@ -128,14 +131,6 @@ def _put_before(memory: Memory, answer: Answer) -> str:
             if own.score < each.score and each.score / each.factors.get(factor, 1.0) < unlifted:
                 return f", and {each.id}, {reason}, was put before it"
     return ""
-
-
-def _state(recall: Recall, query: Query, memory: Memory) -> State:
-    """The state of a memory at the moment asked about."""
-    links = recall.store.newer(query.filter.scope, [memory.id], query.filter.as_of)
-    if any(link.target == memory.id for link in links):
-        return State.SUPERSEDED
-    return State.EXPIRED if is_expired(memory, query.filter.now) else State.LIVE
 
 
 def _unproposed(query: Query, memory: Memory, placings: Sequence[DeepPlacing]) -> str:
@@ -330,8 +325,7 @@ class Remedies:
             all=changes.get("all", query.all),
         )
         looser = replace(
-            selection,
-            near_duplicates=changes.get("near_duplicates", selection.near_duplicates),
+            selection, near_duplicates=changes.get("near_duplicates", selection.near_duplicates)
         )
         answer = self._answers[key] = replace(self.recall, selection=looser)(changed)
         return answer

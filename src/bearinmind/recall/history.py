@@ -186,12 +186,7 @@ def verdicts_above(
 
 
 def thing_history(
-    view: Readable,
-    filter: Filter,
-    thing: str,
-    hits: Sequence[Memory],
-    limit: int,
-    prefer: Prefer,
+    view: Readable, filter: Filter, thing: str, hits: Sequence[Memory], limit: int, prefer: Prefer
 ) -> ThingHistory:
     """The states of what the best hits are about, by what supersedes or outdates what.
 

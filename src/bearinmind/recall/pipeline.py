@@ -42,17 +42,7 @@ from bearinmind.trace import (
     Unlikely,
     step,
 )
-from bearinmind.types import (
-    Fused,
-    Hit,
-    Link,
-    LinkKind,
-    MemoryId,
-    Query,
-    Ranking,
-    State,
-    Step,
-)
+from bearinmind.types import Fused, Hit, Link, LinkKind, MemoryId, Query, Ranking, State, Step
 
 TEXT_LIMIT = 100_000  # characters
 LARGEST_LIMIT = 1_000
@@ -341,6 +331,9 @@ class Recall:
             attached = added.attached
             if outdated and outdated.by not in kept and outdated.by in memories:
                 attached = (*attached, memories[outdated.by])  # never the old without the new
+            # How a following leg came to it, or to the one that it is served in place of.
+            is_followed = any(leg.name in candidate.placings for leg in self.following)
+            ways = (paths[id_] for id_ in (candidate.id, *served_for) if id_ in paths)
             hits.append(
                 Hit(
                     memory=memories[candidate.id],
@@ -352,24 +345,13 @@ class Recall:
                     replaces=served_for,
                     attached=attached,
                     pointers=added.pointers,
-                    path=self._path(candidate, served_for, paths),
+                    path=next(ways, ()) if is_followed else (),
                     probability=probabilities[candidate.id],
                     earlier=arranged.earlier.get(candidate.id, ()),
                     outdated=outdated,
                 )
             )
         return hits
-
-    def _path(
-        self,
-        candidate: Judged,
-        served_for: Sequence[MemoryId],
-        paths: Mapping[MemoryId, tuple[Step, ...]],
-    ) -> tuple[Step, ...]:
-        """How a following leg came to a memory, or to the one that it is served in place of."""
-        if not any(leg.name in candidate.placings for leg in self.following):
-            return ()
-        return next((paths[id_] for id_ in (candidate.id, *served_for) if id_ in paths), ())
 
 
 class _Newer(NamedTuple):

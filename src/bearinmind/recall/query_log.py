@@ -53,8 +53,10 @@ class QueryLog:
         row = {"text": text, "asked_at": at, "hits": [*hits], "user": self._user}
         try:
             size = self._write(json.dumps(row).encode() + b"\n")
-            if size > self._most_bytes:
-                self._drop_older_half()
+            if size > self._most_bytes:  # a line that is written meanwhile may be lost
+                content = self.path.read_bytes()
+                begin = content.find(b"\n", len(content) // 2) + 1
+                self._replace(content[begin:] if begin else b"")
         except OSError as exc:
             _log.warning("the query was not captured in %s: %s", self.path, exc.strerror)
 
@@ -93,12 +95,6 @@ class QueryLog:
             return end + os.write(file, line)
         finally:
             os.close(file)
-
-    def _drop_older_half(self) -> None:
-        """Write a new file with the newer half; a line written meanwhile may be lost."""
-        content = self.path.read_bytes()
-        begin = content.find(b"\n", len(content) // 2) + 1
-        self._replace(content[begin:] if begin else b"")
 
     def _replace(self, content: bytes) -> None:
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")

@@ -97,10 +97,7 @@ def read_states(
 
 
 def _with_odds(
-    read_pairs: ReadPairs,
-    text: str,
-    memories: Sequence[Memory],
-    odds: Mapping[MemoryId, float],
+    read_pairs: ReadPairs, text: str, memories: Sequence[Memory], odds: Mapping[MemoryId, float]
 ) -> tuple[Mapping[MemoryId, float], PairsRead]:
     """The log odds with those of these memories, and what reading took."""
     unread = {x.id: passage(x.content, text) for x in memories if x.id not in odds}

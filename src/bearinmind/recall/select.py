@@ -11,14 +11,7 @@ from typing import NamedTuple
 from bearinmind.outdates.verdicts import is_less_trusted
 from bearinmind.text.analysis import FUNCTION_WORDS, fold
 from bearinmind.text.distinguishing_words import BEFORE, BEHIND, DATES, NEGATIONS, NUMBERS
-from bearinmind.trace import (
-    BelowLimit,
-    Dropped,
-    Judged,
-    OverBudget,
-    Reason,
-    SaysTheSame,
-)
+from bearinmind.trace import BelowLimit, Dropped, Judged, OverBudget, Reason, SaysTheSame
 from bearinmind.types import Memory, MemoryId, Query, SortBy, Trust, UserId
 
 _CONTRACTED = re.compile("n['\u2019]t$")

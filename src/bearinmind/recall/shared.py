@@ -192,14 +192,10 @@ class Visible:
         """The memories, own ones or ones that can be seen; of others only as they are now."""
         memories = self._own.get_many(scope, ids, as_of)
         for view in self._views(scope) if as_of is None else ():
-            memories |= self._visible(view, ids)
+            theirs = ids_of(view, ids)
+            seen = self._store.visible(view, theirs) if theirs else {}
+            memories |= {memory.id: memory for memory in map(known_as(view), seen.values())}
         return memories
-
-    def _visible(self, view: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-        """Those of these memories that one sharer lets the user see."""
-        theirs = ids_of(view, ids)
-        memories = self._store.visible(view, theirs) if theirs else {}
-        return {memory.id: memory for memory in map(known_as(view), memories.values())}
 
     # ---- links: the user's own, and which shared memories outdate each other -------------------
 

@@ -11,13 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.outdates.verdicts import (
-    MARK,
-    is_less,
-    is_less_trusted,
-    is_trusted,
-    judgement_of,
-)
+from bearinmind.outdates.verdicts import MARK, is_less, is_less_trusted, is_trusted, judgement_of
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text, draft_values

@@ -30,15 +30,11 @@ _MARK = re.compile(r"[_.-]")
 _LONG_RUN = 12  # letters and digits: no word of an identifier is as long and holds a digit
 
 
-def _always(value: str) -> bool:
-    return bool(value)
-
-
 class _Rule(NamedTuple):
     kind: Kind
     signs: tuple[str, ...]  #: one of these must be in the text
     pattern: re.Pattern[str]  #: its last group, if it has one, is the secret
-    agrees: Callable[[str], bool] = _always  #: what else must hold for the secret
+    agrees: Callable[[str], bool] = bool  #: what else must hold for the secret
 
 
 def _prefixed(kind: Kind, least: int, *prefixes: str, tail: str = _TAIL) -> _Rule:
@@ -71,10 +67,6 @@ def _is_basic(value: str) -> bool:
 
 def _is_password(value: str) -> bool:
     return not is_stand_in(value)
-
-
-def _is_bearer(value: str) -> bool:
-    return looks_random(value, said_outright=False)
 
 
 def _changes_case(value: str) -> bool:
@@ -115,9 +107,7 @@ _RULES: tuple[_Rule, ...] = (
     _prefixed(Kind.GOOGLE_KEY, 20, "GOCSPX-"),
     _prefixed(Kind.GOOGLE_KEY, 20, "ya29."),
     _Rule(
-        Kind.GOOGLE_KEY,
-        ("private_key_id",),
-        re.compile(r'"private_key_id"\s*:\s*"([0-9a-f]{40})"'),
+        Kind.GOOGLE_KEY, ("private_key_id",), re.compile(r'"private_key_id"\s*:\s*"([0-9a-f]{40})"')
     ),
     _Rule(
         Kind.AZURE_KEY,
@@ -245,9 +235,7 @@ _RULES: tuple[_Rule, ...] = (
         ),
     ),
     _Rule(
-        Kind.PASSWORD,
-        ("sshpass",),
-        re.compile(r"sshpass\s+-p\s*[\"']?([^\s\"'$<{-][^\s\"']{3,})"),
+        Kind.PASSWORD, ("sshpass",), re.compile(r"sshpass\s+-p\s*[\"']?([^\s\"'$<{-][^\s\"']{3,})")
     ),
     _Rule(  # a line of .pgpass
         Kind.PASSWORD,
@@ -276,11 +264,7 @@ _RULES: tuple[_Rule, ...] = (
         ("bim_",),
         re.compile(r"(?<![A-Za-z0-9])bim_[a-z0-9]{12}_[A-Za-z0-9]{43}"),
     ),
-    _Rule(
-        Kind.ACCESS_TOKEN,
-        ("SG.",),
-        re.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    ),
+    _Rule(Kind.ACCESS_TOKEN, ("SG.",), re.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}")),
     _Rule(Kind.ACCESS_TOKEN, (":AA",), re.compile(r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}")),
     _Rule(Kind.ACCESS_TOKEN, (".atlasv1.",), re.compile(r"\b\w{14}\.atlasv1\.[\w-]{40,}")),
     _Rule(
@@ -307,7 +291,7 @@ _RULES: tuple[_Rule, ...] = (
         Kind.AUTHORIZATION,
         ("Bearer", "bearer", "BEARER"),
         re.compile(r"\b(?i:bearer)\s+([A-Za-z0-9._~+/=-]{16,})"),
-        _is_bearer,
+        lambda value: looks_random(value, said_outright=False),
     ),
     _Rule(
         Kind.AUTHORIZATION,

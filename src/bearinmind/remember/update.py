@@ -116,8 +116,10 @@ class Update:
         draft = apply(changes, draft_of(memory))
         self.boundary.refuse_in_clear_fields(draft)
         if memory.sensitive and changes.content is None:
-            if draft.sensitive:
-                return self._update_around(scope, memory, draft)
+            if draft.sensitive:  # its content stays sealed: that needs no key
+                admitted = admit(replace(draft, content=_SEALED), self.rules, self.clock())
+                around = with_draft(memory, replace(admitted, content=memory.content))
+                return self._write(scope, memory, around)
             draft = replace(draft, content=self.reveal(scope, memory, action=UNSEAL))
         changed = with_draft(memory, admit(draft, self.rules, self.clock()))
         detect = changes.sensitive is not False and changes.content is not None
@@ -129,13 +131,6 @@ class Update:
                 self.boundary.vault, lambda: self._seal(scope, memory, changed, every=every)
             )
         return self._write(scope, memory, changed)
-
-    def _update_around(self, scope: Scope, memory: Memory, draft: Draft) -> Memory:
-        """Change a sensitive memory and leave its content sealed: that needs no key."""
-        admitted = admit(replace(draft, content=_SEALED), self.rules, self.clock())
-        return self._write(
-            scope, memory, with_draft(memory, replace(admitted, content=memory.content))
-        )
 
     def _write(self, scope: Scope, memory: Memory, changed: Memory) -> Memory:
         if changed == memory:

@@ -84,8 +84,7 @@ def require_driver() -> None:
     """Raise unless the Postgres driver is installed."""
     if not all(map(find_spec, _DRIVER)):
         raise MissingExtra(
-            "a store on Postgres needs the driver psycopg, which is not installed",
-            extra="postgres",
+            "a store on Postgres needs the driver psycopg, which is not installed", extra="postgres"
         )
 
 

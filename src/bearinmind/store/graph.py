@@ -67,7 +67,12 @@ class GraphInDatabase(GraphSearchInDatabase):
             for owner in dict.fromkeys(job.owner for job in jobs):
                 own = [(x, y) for x, y in zip(jobs, extractions, strict=True) if x.owner == owner]
                 owned = Owned(transaction, owner)
-                _keep_readings(owned, _wanted_readings(owned, own), rows.moment(at))
+                read = {(job.number, job.target): each for job, each in own}
+                numbers = {"numbers": [number for number, _ in read]}
+                # Those that are still wanted, in the order of jobs: first labels stay.
+                wanted = {row[:2]: row for row in owned.rows("readings_to_keep", numbers)}
+                found = [_ReadVersion._make((*wanted[x], read[x])) for x in read if x in wanted]
+                _keep_readings(owned, found, rows.moment(at))
 
     def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
         records = self._read(scope, "known_names", names=[*names])
@@ -162,17 +167,6 @@ class GraphInDatabase(GraphSearchInDatabase):
 
 
 # The functions below run inside a transaction of the caller.
-
-
-def _wanted_readings(
-    transaction: Owned, extracted: Sequence[tuple[Job, Extraction]]
-) -> list[_ReadVersion]:
-    """The extractions that are still wanted, in the order of jobs: first labels stay."""
-    read = {(job.number, job.target): each for job, each in extracted}
-    numbers = [number for number, _ in read]
-    records = transaction.rows("readings_to_keep", {"numbers": numbers})
-    wanted = {row[:2]: row for row in records}
-    return [_ReadVersion._make((*wanted[key], read[key])) for key in read if key in wanted]
 
 
 def _keep_readings(transaction: Owned, readings: Sequence[_ReadVersion], at: int) -> None:

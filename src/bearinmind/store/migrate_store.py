@@ -111,20 +111,18 @@ class Move:
             return
         stages = [table.name for table in TABLES].index(self._progress.stage)
         for table in TABLES[stages:]:
-            if not table.derived:
-                self._copy(table, advance)
+            if table.derived:
+                continue
+            after = self._progress.after if self._progress.stage == table.name else None
+            for page in self._source_rows.pages(table, after):
+                counted = len(page.rows) if table.name in self.rows else 0
+                self._write(table, page, counted)
+                advance(counted)
         with self._target.database.writing() as transaction:
             settled = self._progress.noted(transaction, self._target, 0, _SETTLED, {})
             for statement in self._target.steps.settling:
                 transaction.change(statement)
         self._progress = settled
-
-    def _copy(self, table: Table, advance: Advance) -> None:
-        after = self._progress.after if self._progress.stage == table.name else None
-        for page in self._source_rows.pages(table, after):
-            counted = len(page.rows) if table.name in self.rows else 0
-            self._write(table, page, counted)
-            advance(counted)
 
     def _write(self, table: Table, page: Page, counted: int) -> None:
         rows = [self._parameters(table, row) for row in page.rows]

@@ -243,12 +243,9 @@ def _json(value: object) -> str:
 
 
 def _to_proposal(row: Row) -> Proposal:
-    decoded = dict.fromkeys(_OBJECTS, json.loads) | {"memories": _ids_in}
+    decoded: dict[str, Any] = dict.fromkeys(_OBJECTS, json.loads)
+    decoded["memories"] = lambda text: tuple(json.loads(text))
     return rows.to_noun(Proposal, row, kind=ProposalKind, state=ProposalState, **decoded)
-
-
-def _ids_in(text: str) -> tuple[MemoryId, ...]:
-    return tuple(json.loads(text))
 
 
 # ---- judgements of links, without their texts where a memory is sensitive ------------------------

@@ -85,11 +85,7 @@ def to_noun(noun: type[Noun], row: Sequence[Any], **converters: Callable[[Any], 
     """A noun from its fields, in their order, some by converters; not for hot paths."""
     converters = _CONVERTERS | converters
     fields = zip(noun.__annotations__, row, strict=True)
-    return noun(**{name: converters.get(name, _same)(value) for name, value in fields})
-
-
-def _same(value: Any) -> Any:  # noqa: ANN401 (a column)
-    return value
+    return noun(**{x: converters[x](value) if x in converters else value for x, value in fields})
 
 
 def moment(as_of: datetime | None) -> int:

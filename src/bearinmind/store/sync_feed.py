@@ -163,10 +163,6 @@ def _to_history(records: Sequence[Row]) -> History | Gone:
     return History(versions=tuple(versions), sealed=tuple(sealed))
 
 
-def _to_links(records: Sequence[Row]) -> LinkState:
-    return LinkState(tuple(map(rows.to_link, records)))
-
-
 def _to_share(records: Sequence[Row]) -> ShareState:
     return ShareState(rows.to_share(records[0]) if records else None)
 
@@ -178,7 +174,7 @@ def _to_conflict(records: Sequence[Row]) -> ConflictState:
 #: The statement that reads the states of a kind, and how the rows of one name become its state.
 _STATES: Mapping[SubjectKind, tuple[str, Callable[[Sequence[Row]], SubjectState]]] = {
     SubjectKind.MEMORY: ("histories_of", _to_history),
-    SubjectKind.LINK: ("links_named", _to_links),
+    SubjectKind.LINK: ("links_named", lambda found: LinkState(tuple(map(rows.to_link, found)))),
     SubjectKind.SHARE: ("shares_named", _to_share),
     SubjectKind.CONFLICT: ("conflicts_named", _to_conflict),
 }

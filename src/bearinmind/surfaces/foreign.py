@@ -61,7 +61,8 @@ def format_of(source: Source, name: str | None) -> Format | None:
     if name is not None:
         return next(each for each in FORMATS if each.name == name)
     format_ = next((each for each in FORMATS if each.recognise(source)), None)
-    if format_ is None and source.is_sqlite and _application(source) == APPLICATION_ID:
+    application = int.from_bytes(source.head[68:72])  # as a database says of itself
+    if format_ is None and source.is_sqlite and application == APPLICATION_ID:
         raise errors.InvalidInput(
             f"{str(source.path)!r} is a Bear in Mind store, not an export of one",
             hint=f"Move what is in it: `bearinmind --store {shlex.quote(str(source.path))} export -"
@@ -74,11 +75,6 @@ def format_of(source: Source, name: str | None) -> Format | None:
             hint=f"--from says what it is: {', '.join(NAMES)}.",
         )
     return format_
-
-
-def _application(source: Source) -> int:
-    """The program that a database says it is of."""
-    return int.from_bytes(source.head[68:72])
 
 
 # ---- the import --------------------------------------------------------------------------------
@@ -177,7 +173,11 @@ class FilesImport:
                 added += self._add(replace(fitting, content=part.text, earlier=earlier))
             else:
                 line = entry.place.line + (part.line - 1 if entry.has_lines else 0)
-                self._import.refuse(line, _too_long(part.text, limit))
+                long = errors.ContentTooLong(
+                    f"a paragraph has {len(part.text):,} characters with its headings; "
+                    f"a memory has at most {limit:,}, and a paragraph is never cut"
+                )
+                self._import.refuse(line, long)
         if not added:
             return
         for name in (entry.key, *entry.names):
@@ -261,13 +261,6 @@ class FilesImport:
                 self._import.take_link(place.line, new)
             except _REFUSED as exc:
                 self._import.refuse(place.line, exc)
-
-
-def _too_long(text: str, limit: int) -> errors.ContentTooLong:
-    return errors.ContentTooLong(
-        f"a paragraph has {len(text):,} characters with its headings; "
-        f"a memory has at most {limit:,}, and a paragraph is never cut"
-    )
 
 
 def _short(words: Iterable[str], longest: int, most: int) -> tuple[str, ...]:

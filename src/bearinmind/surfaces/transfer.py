@@ -362,12 +362,9 @@ class Import:
         elif isinstance(record, Sealed):
             self._sealed.setdefault(record.id, []).append(record)
         else:
-            self._take_memory(record)
-
-    def _take_memory(self, record: ForeignMemory) -> None:
-        versions = record.versions(self._app.settings.categories[0], self._now)
-        sealed = self._sealed.pop(versions[-1].id, [])
-        self.add(versions, sealed, has_own_id=record.has_own_id)
+            versions = record.versions(self._app.settings.categories[0], self._now)
+            sealed = self._sealed.pop(versions[-1].id, [])
+            self.add(versions, sealed, has_own_id=record.has_own_id)
 
     def add(
         self, versions: Sequence[Memory], sealed: Sequence[Sealed] = (), *, has_own_id: bool = False

@@ -328,7 +328,9 @@ def merged_fields(
     contested = [name for name in our if name in both and our[name] != their[name]]
     taken = _changed(our, base) if ours_win else _changed(our, base) - _changed(their, base)
     merged = {**their, **{name: our[name] for name in taken}}
-    if merged["deletion"] and _edited_where_not_deleted(our, their, base):
+    other = their if our["deletion"] else our  # the side that did not delete it
+    deleted_by_one = merged["deletion"] and our["deletion"] != their["deletion"]
+    if deleted_by_one and _changed(other, base) - {"deletion"}:
         merged["deletion"] = False
         contested.append("deletion")
     merged["sensitive"] = _is_sensitive(merged, our, their, base)
@@ -337,14 +339,6 @@ def merged_fields(
 
 def _changed(side: Fields, base: Fields | None) -> frozenset[str]:
     return frozenset(name for name in side if base is None or side[name] != base[name])
-
-
-def _edited_where_not_deleted(our: Fields, their: Fields, base: Fields | None) -> bool:
-    """Whether one side deleted the memory while the other changed something else."""
-    if our["deletion"] == their["deletion"]:
-        return False
-    other = their if our["deletion"] else our
-    return bool(_changed(other, base) - {"deletion"})
 
 
 def _is_sensitive(merged: Fields, our: Fields, their: Fields, base: Fields | None) -> bool:

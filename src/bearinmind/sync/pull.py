@@ -59,14 +59,17 @@ class Reconciliation(NamedTuple):
             case Gone(), Gone():
                 merged = Reconciled(server, settled=True)
             case Gone(), History():
-                merged = self._purged_here(subject, local, server)
+                merged = self._purged(subject, local, server, here=True)
             case History(), Gone():
-                merged = self._purged_there(subject, local, server)
+                merged = self._purged(subject, server, local, here=False)
             case LinkState(), LinkState():
                 is_judged = subject.parts[1] == LinkKind.OUTDATES
                 merged = (_judged_links if is_judged else _links)(local, server)
             case ShareState(), ShareState():
-                merged = _shares(local, server)
+                # What is shared here is sent to the server, unless the server has it already.
+                rights = [state.share and state.share.right for state in (local, server)]
+                same = rights[0] == rights[1]
+                merged = Reconciled(server if same else local, settled=same)
             case ConflictState(), ConflictState():
                 merged = _conflicts(local, server)
             case _:
@@ -85,29 +88,16 @@ class Reconciliation(NamedTuple):
         conflict = SyncConflict(0, ConflictKind.EDITED, subject, *sides, detail, self.now)
         return Reconciled(merged.history, merged.settled, conflict)
 
-    def _purged_here(self, subject: Subject, local: Gone, server: History) -> Reconciled:
-        """A purge holds if every version that it removes was known here."""
-        if covers(local.digests, server):
-            return Reconciled(local, settled=False)
-        detail = "purged here, changed elsewhere: it came back"
-        return Reconciled(server, settled=True, conflict=self._purged(subject, server, detail))
-
-    def _purged_there(self, subject: Subject, local: History, server: Gone) -> Reconciled:
-        if covers(server.digests, local):
-            return Reconciled(server, settled=True)
+    def _purged(self, subject: Subject, gone: Gone, kept: History, *, here: bool) -> Reconciled:
+        """A purge holds if every version that it removes was known where it was done."""
+        if covers(gone.digests, kept):
+            return Reconciled(gone, settled=not here)
         detail = "purged elsewhere, changed here: it was kept"
-        return Reconciled(local, settled=False, conflict=self._purged(subject, local, detail))
-
-    def _purged(self, subject: Subject, kept: History, detail: str) -> SyncConflict:
+        if here:
+            detail = "purged here, changed elsewhere: it came back"
         served = digest(kept.versions[-1])
-        return SyncConflict(0, ConflictKind.PURGED, subject, served, "", detail, self.now)
-
-
-def _shares(local: ShareState, server: ShareState) -> Reconciled:
-    """What is shared here is sent to the server, unless the server has it already."""
-    rights = [state.share and state.share.right for state in (local, server)]
-    same = rights[0] == rights[1]
-    return Reconciled(server if same else local, settled=same)
+        conflict = SyncConflict(0, ConflictKind.PURGED, subject, served, "", detail, self.now)
+        return Reconciled(kept, settled=here, conflict=conflict)
 
 
 def _conflicts(local: ConflictState, server: ConflictState) -> Reconciled:
@@ -267,9 +257,11 @@ class Pull:
 
     def _received(self, change: Arrived, local: SubjectState, number: int) -> Received | None:
         """What is to be kept; None when the merge needs a key that is not here."""
-        if number and local == LinkState(()) and self._lacks_memory(change.subject):
-            settled = change.state == local  # a purge has removed it
-            return Received(change.subject, local, number, settled, change.number)
+        if number and local == LinkState(()):
+            source, _, target = map(MemoryId, change.subject.parts)
+            if len(self.store.get_many(self.scope, [source, target])) < 2:  # noqa: PLR2004 (both)
+                settled = change.state == local  # a purge has removed it
+                return Received(change.subject, local, number, settled, change.number)
         reconcile = Reconciliation(self.sealing, self.clock())
         try:
             state, settled, conflict = reconcile(
@@ -283,11 +275,6 @@ class Pull:
         if isinstance(state, History):
             state = self._under_present_key(state)
         return Received(change.subject, state, number, settled, change.number, conflict)
-
-    def _lacks_memory(self, link: Subject) -> bool:
-        """Whether one of the memories of a link is not here."""
-        source, _, target = map(MemoryId, link.parts)
-        return len(self.store.get_many(self.scope, [source, target])) < 2  # noqa: PLR2004 (both)
 
     def _under_present_key(self, history: History) -> History:
         """The history; what was sealed under a key that was rotated away here is sealed anew."""

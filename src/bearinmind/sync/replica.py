@@ -258,7 +258,10 @@ class SyncLoop(Generic[Memories]):
         while not self._stopping:
             self._try()
             try:
-                self._wakeups.get(timeout=self._pause())
+                # Seconds until the next round; they double with every failure.
+                pause = min(self._every * 2.0 ** min(self._failures, 16), _LONGEST_PAUSE)
+                jitter = 1.0 + _JITTER * random.random()  # noqa: S311  no secret depends on it
+                self._wakeups.get(timeout=max(pause, self._every) * jitter)
             except queue.Empty:
                 continue
 
@@ -284,12 +287,6 @@ class SyncLoop(Generic[Memories]):
         self._failures += 1
         if not self._stopping:
             _log.warning("not synced: %s", why, extra={"action": "sync_postponed"})
-
-    def _pause(self) -> float:
-        """Seconds until the next round; they double with every failure."""
-        pause = min(self._every * 2.0 ** min(self._failures, 16), _LONGEST_PAUSE)
-        pause = max(pause, self._every)
-        return pause * (1.0 + _JITTER * random.random())  # noqa: S311  no secret depends on it
 
 
 @contextmanager

@@ -8,7 +8,7 @@ round before was interrupted, or whether another process does the same.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,6 @@ from bearinmind.sync.model import (
 )
 from bearinmind.types import (
     Filter,
-    Memory,
     MemoryId,
     Scope,
     Share,
@@ -140,7 +139,9 @@ class SharedCopies:
         rights = {each.id: each.right for each in listed}
         received: list[Received] = []
         for memory in answer.memories:
-            _check(memory, owner, rights)
+            hidden = memory.sensitive or memory.deleted_at is not None
+            if memory.owner != owner or memory.id not in rights or hidden:
+                raise InvalidChange(f"the server sent memory {memory.id}, which nobody shares")
             share = Share(
                 owner=scope.user,
                 reader=self.scope.user,
@@ -202,13 +203,6 @@ def _goes_on(page: SharedPage, following: SharedPage) -> bool:
     """Whether a page comes behind another, so that the pages come to an end."""
     keys = [(each.owner, each.id) for each in (*page.seen[-1:], *following.seen)]
     return bool(following.seen) and keys == sorted({*keys})
-
-
-def _check(memory: Memory, owner: UserId, listed: Container[MemoryId]) -> None:
-    """Make sure that this can be a memory that somebody shares."""
-    hidden = memory.sensitive or memory.deleted_at is not None
-    if memory.owner != owner or memory.id not in listed or hidden:
-        raise InvalidChange(f"the server sent memory {memory.id}, which nobody shares")
 
 
 # ---- what a reader can see of others, here and on the server -------------------------------------

@@ -20,7 +20,7 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -231,7 +231,9 @@ def _compound(chunk: str) -> Iterator[Spelling]:
     chunk = _APOSTROPHE.sub("", _POSSESSIVE.sub("", chunk))
     if _UNSPACED_RUN.search(chunk):
         for run in _UNSPACED_RUN.findall(chunk):
-            yield from (Spelling((pair,)) for pair in _pairs(_spell(run)) if pair)
+            spelled = _spell(run)
+            pairs = [spelled[i : i + 2] for i in range(len(spelled) - 1)] or [spelled]
+            yield from (Spelling((pair,)) for pair in pairs if pair)
         yield from _spellings(_UNSPACED_RUN.sub(" ", chunk))
         return
     segments = [*filter(None, map(_identifier, _SEGMENT.split(chunk)))]
@@ -249,7 +251,10 @@ def _identifier(segment: str) -> Spelling | None:
     """One identifier with its parts; a plain word has none."""
     pieces = _PIECE.findall(segment) or [segment]
     if len(pieces) > 1 and all(map(str.isdecimal, pieces)):
-        return _number(pieces)
+        # A version, date or address made of numbers: found whole and by its beginnings.
+        beginnings = (NUMBER_JOINT.join(pieces[:n]) for n in range(2, len(pieces)))
+        number = NUMBER_JOINT.join(pieces)[:LONGEST_TERM]
+        return Spelling((number,), tuple((each, ()) for each in beginnings))
     suffix = segment[len(segment.rstrip("+#")) :].translate(_SUFFIX)
     whole = "".join(map(_spell, pieces))[:LONGEST_TERM] + suffix
     if _HEX.fullmatch(whole) and not whole.isdigit():
@@ -261,12 +266,6 @@ def _identifier(segment: str) -> Spelling | None:
     if len(leaves) < len(parts):
         return Spelling((whole, *leaves))  # its parts alone do not say what it says
     return Spelling(leaves, ((whole, leaves),))
-
-
-def _number(pieces: list[str]) -> Spelling:
-    """A version, date or address made of numbers: found whole and by its beginnings."""
-    beginnings = (NUMBER_JOINT.join(pieces[:n]) for n in range(2, len(pieces)))
-    return Spelling((NUMBER_JOINT.join(pieces)[:LONGEST_TERM],), tuple((b, ()) for b in beginnings))
 
 
 def _split(piece: str) -> Iterator[str]:
@@ -282,8 +281,3 @@ def _spell(text: str) -> str:
     if folded.isascii() and folded.isalnum():
         return folded
     return "".join(c for c in folded if c.isalnum() or (c > "~" and c.isprintable()))
-
-
-def _pairs(run: str) -> Iterable[str]:
-    """Overlapping pairs of characters."""
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]

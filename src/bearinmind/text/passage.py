@@ -7,7 +7,6 @@ sentences in a row that share most words with what is asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from bearinmind.text import analysis
 
@@ -20,20 +19,14 @@ def passage(text: str, about: str) -> str:
     if len(text) <= LONGEST:
         return text
     asked = {*analysis.index(about).terms}
-    parts = [*_parts(text)]
+    sentences = _SENTENCE.split(text)  # long ones are cut
+    parts = [each[at : at + LONGEST] for each in sentences for at in range(0, len(each), LONGEST)]
     shared = [asked.intersection(analysis.index(part).terms) for part in parts]
     ends = [_end(parts, begin) for begin in range(len(parts))]
     found = [len(set[str]().union(*shared[begin:end])) for begin, end in enumerate(ends)]
     best = [begin for begin, words in enumerate(found) if words == max(found)]
     begin = best[len(best) // 2]  # what is said of it stands before and behind it
     return " ".join(parts[begin : ends[begin]])
-
-
-def _parts(text: str) -> Iterator[str]:
-    """The sentences, long ones cut."""
-    for sentence in _SENTENCE.split(text):
-        for begin in range(0, len(sentence), LONGEST):
-            yield sentence[begin : begin + LONGEST]
 
 
 def _end(parts: list[str], begin: int) -> int:

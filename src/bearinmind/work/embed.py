@@ -99,9 +99,8 @@ class Embedding:
             # Another space's embedder may be well, so the worker need not rest.
             return Handled(self._attempts.failed(jobs, passing(exc)).done)
         parts = [jobs] if embedder.leaves_machine else [*_slices(jobs, space)]
-        return self._attempts.each(
-            parts, partial(self._embed, embedder), partial(_is_well, embedder), stopping
-        )
+        harmless = partial(embedder.embed_memories, [_HARMLESS])
+        return self._attempts.each(parts, partial(self._embed, embedder), harmless, stopping)
 
     def _embed(self, embedder: Embedder, jobs: Sequence[Job]) -> EmbedderFailure | None:
         """Embed these memories and store the vectors; return the failure, if any."""
@@ -128,15 +127,6 @@ def _space_of(embedder: Embedder) -> Space:
             raise
         embedder.embed_memories([_HARMLESS])
         return embedder.space
-
-
-def _is_well(embedder: Embedder) -> bool:
-    """Whether it embeds a harmless text."""
-    try:
-        embedder.embed_memories([_HARMLESS])
-    except Exception:  # noqa: BLE001  an answer to the question, not an error
-        return False
-    return True
 
 
 def _slices(jobs: Sequence[Job], space: Space) -> Iterator[list[Job]]:

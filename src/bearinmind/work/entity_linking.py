@@ -100,7 +100,10 @@ class EntityLinking:
 
     def _introduce(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> None:
         """Merge new names with the concepts that they name, and find them in older memories."""
-        subjects = self._new_subjects(scope, extracted)
+        about = {mention.name: mention for r in extracted for mention in r.subjects()}
+        repeated = {mention.name for r in extracted if r.is_repeated for mention in r.subjects()}
+        known = self.store.known_names(scope, about.keys()) - repeated if about else set()
+        subjects = {name: mention for name, mention in about.items() if name not in known}
         merges = self._merges(scope, extracted)
         needed = {name for merge in merges for name in (merge.alias, merge.into)}
         early: Mentions = {}
@@ -121,15 +124,6 @@ class EntityLinking:
         older = self._older(scope, subjects, extracted)
         if older:
             self.store.add_mentions(scope, older)
-
-    def _new_subjects(
-        self, scope: Scope, extracted: Sequence[ExtractedMemory]
-    ) -> dict[ConceptName, Mention]:
-        """The subjects that are new to the graph."""
-        about = {mention.name: mention for r in extracted for mention in r.subjects()}
-        repeated = {mention.name for r in extracted if r.is_repeated for mention in r.subjects()}
-        known = self.store.known_names(scope, about.keys()) - repeated if about else set()
-        return {name: mention for name, mention in about.items() if name not in known}
 
     def _merges(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> list[Merge]:
         """The merges that the extractions name, and those that are certain by their spelling."""

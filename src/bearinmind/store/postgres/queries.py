@@ -162,13 +162,19 @@ class PreparedReads:
         types, formats = transformer.types or (), transformer.formats
         if self._is_prepared((statement, types), query):
             try:
-                result = self._by_name((statement, types), values, formats)
+                name = self._names[statement, types]
+                pgconn = self._connection.pgconn
+                pgconn.send_query_prepared(name, values, formats, Format.BINARY)
+                result = self._result()
             except errors.InvalidSqlStatementName:  # a rollback makes psycopg forget them all
                 self._names.clear()
                 result = self._as_text(query, values, types, formats)
         else:
             result = self._as_text(query, values, types, formats)
-        return self._made(result)
+        transformer.set_pgresult(result)
+        rows: list[Row] = transformer.load_rows(0, result.ntuples, tuple)
+        transformer.set_pgresult(None)  # of which only the rows are kept
+        return rows
 
     def _is_prepared(self, form: _Form, query: Numbered) -> bool:
         """Whether a statement is prepared; it is when it comes back."""
@@ -182,13 +188,6 @@ class PreparedReads:
         self._result()
         self._names[form] = name
         return True
-
-    def _by_name(
-        self, form: _Form, values: Sequence[Buffer | None], formats: Sequence[Format] | None
-    ) -> PGresult:
-        name = self._names[form]
-        self._connection.pgconn.send_query_prepared(name, values, formats, Format.BINARY)
-        return self._result()
 
     def _as_text(
         self,
@@ -208,10 +207,3 @@ class PreparedReads:
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
             raise errors.error_from_result(result, encoding="utf-8")
         return result
-
-    def _made(self, result: PGresult) -> list[Row]:
-        transformer = self._transformer
-        transformer.set_pgresult(result)
-        rows: list[Row] = transformer.load_rows(0, result.ntuples, tuple)
-        transformer.set_pgresult(None)  # of which only the rows are kept
-        return rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -118,7 +117,11 @@ def choose_plan(costs: Costs, search: SearchTask, *, admitted: float, passed: fl
     if not hindrance:
         takes[SearchMethod.INDEX] = costs.index(through, search.dimensions)
     method = min(takes, key=lambda each: takes[each])
-    return SearchPlan(method, _explanation(method, takes, hindrance, ef), ef or 0, through)
+    # Such as "HNSW with ef 400: about 9 ms, exact 97 ms".
+    name = f"{method} with ef {ef}" if method is SearchMethod.INDEX else str(method)
+    others = [f"{each} {_milliseconds(takes[each])}" for each in takes if each is not method]
+    reasons = filter(None, [f"about {_milliseconds(takes[method])}", *others, hindrance])
+    return SearchPlan(method, f"{name}: {', '.join(reasons)}", ef or 0, through)
 
 
 def _obstacle(
@@ -134,16 +137,6 @@ def _obstacle(
     if passed > costs.astray or through > costs.furthest:
         return f"the index would pass {through:,.0f}"
     return ""
-
-
-def _explanation(
-    method: SearchMethod, takes: Mapping[SearchMethod, float], hindrance: str, ef: int | None
-) -> str:
-    """The method and the reason, such as "HNSW with ef 400: about 9 ms, exact 97 ms"."""
-    name = f"{method} with ef {ef}" if method is SearchMethod.INDEX else str(method)
-    others = [f"{each} {_milliseconds(takes[each])}" for each in takes if each is not method]
-    reasons = [f"about {_milliseconds(takes[method])}", *others]
-    return f"{name}: {', '.join(reasons + [hindrance] * bool(hindrance))}"
 
 
 def _milliseconds(microseconds: float) -> str:

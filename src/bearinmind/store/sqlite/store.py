@@ -66,18 +66,14 @@ class Lexicon:
         terms that match enough memories; a memory that holds only the others is left out.
         """
         if not every and filter.is_scope_alone:
-            rarest = self._deciding(filter.scope, terms, limit)
+            share = self._counts.share(filter.scope)
+            frequency = self._counts.frequency(terms)
+            rarest = deciding({term: n * share for term, n in frequency.items()}, limit)
             if len(rarest) < len(terms):
                 matches = self._best(filter, rarest, " OR ", limit)
                 if len(matches) == limit:
                     return matches
         return self._best(filter, terms, " AND " if every else " OR ", limit)
-
-    def _deciding(self, scope: Scope, terms: Sequence[str], limit: int) -> list[str]:
-        """The rarest terms that match enough of the scope's memories."""
-        share = self._counts.share(scope)
-        matching = {term: count * share for term, count in self._counts.frequency(terms).items()}
-        return deciding(matching, limit)
 
     def _best(
         self, filter: Filter, terms: Sequence[str], joint: str, limit: int

@@ -294,7 +294,8 @@ class VectorSearch:
         wanted = max(1, limit)
         while True:
             positions = best(cosines, wanted, view.error)
-            present = self._present(filter, view.seqs[positions].tolist())
+            place = rows.from_place(filter) | {"seqs": view.seqs[positions].tolist()}
+            present: list[tuple[MemoryId, bytes]] = self._database.read("vectors_present", place)
             gone = len(positions) - len(present)
             if gone <= wanted - limit or wanted >= len(cosines):
                 break
@@ -304,10 +305,6 @@ class VectorSearch:
         ids, vectors = zip(*present, strict=True)
         nearest_first = sorted(zip(map(neg, exact_cosines(vectors, query)), ids, strict=True))
         return [Nearby(id_, -negative) for negative, id_ in nearest_first[:limit]]
-
-    def _present(self, filter: Filter, seqs: list[int]) -> list[tuple[MemoryId, bytes]]:
-        """Those of these vectors that are present at the filter's moment, with their memories."""
-        return self._database.read("vectors_present", rows.from_place(filter) | {"seqs": seqs})
 
 
 class _HeldVectors:

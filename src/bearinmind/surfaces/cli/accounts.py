@@ -121,11 +121,8 @@ def _erasure_lines(value: Erasure, *, dry_run: bool) -> list[RenderableType]:
 
 
 def _held_table(value: Erasure) -> RenderableType:
-    table = grid("-", ">")
-    for what, count in value.held.items():
-        if count:
-            table.add_row(what, f"{count:,}")
-    return table
+    held = [(what, f"{count:,}") for what, count in value.held.items() if count]
+    return grid("-", ">", rows=held)
 
 
 key_app = typer.Typer(no_args_is_help=True)
@@ -262,10 +259,8 @@ def traffic(
 
 def _traffic_table(points: Sequence[TrafficPoint]) -> RenderableType:
     """What was counted, a line for each minute or hour in which there was anything."""
-    table = headed("", "from", *(f"{kind}>" for kind in TrafficKind))
-    for start, *counts in points:
-        table.add_row(minute(start), *(f"{count:,}" for count in counts))
-    return table
+    rows = ((minute(start), *(f"{count:,}" for count in counts)) for start, *counts in points)
+    return headed("", "from", *(f"{kind}>" for kind in TrafficKind), rows=rows)
 
 
 def _user_table(values: Sequence[User]) -> RenderableType:
@@ -285,13 +280,13 @@ def _key_table(values: Sequence[Key], now: datetime) -> RenderableType:
     """Keys, a line each."""
     table = grid("-", "-", "-", "-", "")
     for value in values:
-        table.add_row(
-            styled(value.id, ID),
-            styled(value.user),
-            styled(value.access),
-            _end(value, now),
-            parts(*_terms(value)),
+        terms = parts(
+            value.label,
+            f"{value.per_minute:,} a minute" if value.per_minute else "",
+            f"{value.per_day:,} writes a day" if value.per_day else "",
         )
+        who = styled(value.id, ID), styled(value.user), styled(value.access)
+        table.add_row(*who, _end(value, now), terms)
     return table
 
 
@@ -321,14 +316,6 @@ def _end(key: Key, now: datetime) -> Text:
         word = "expired" if key.expires_at <= now else "until"
         return styled(f"{word} {minute(key.expires_at)}", BAD if key.expires_at <= now else "")
     return styled("no end", QUIET)
-
-
-def _terms(key: Key) -> list[str]:
-    return [
-        key.label,
-        f"{key.per_minute:,} a minute" if key.per_minute else "",
-        f"{key.per_day:,} writes a day" if key.per_day else "",
-    ]
 
 
 # ---- shares --------------------------------------------------------------------------------------
@@ -392,18 +379,22 @@ def list_shares(
     if everybody:
         with run.reading({"shares": []}) as mind:
             shares = mind.server.shares()
-        run.reply({"shares": shares}, lambda: [_whole_share_table(shares)])
+        run.reply_rows(
+            {"shares": shares}, shares, lambda: _whole_share_table(shares), _NOTHING_SHARED
+        )
         return
     with run.reading({"mine": [], "with_me": []}) as mind:
         own: Sequence[Share] = [] if with_me else mind.my_shares()
         others: Sequence[Share] = [] if mine else mind.shared_with_me()
-    run.reply({"mine": own, "with_me": others}, lambda: [_share_table(own, others)])
+    shown = {"mine": own, "with_me": others}
+    run.reply_rows(shown, [*own, *others], lambda: _share_table(own, others), _NOTHING_SHARED)
 
 
 def _reply(run: Session, share: Share) -> None:
     run.reply({"share": share}, lambda: [_done_line(share)])
 
 
+_NOTHING_SHARED = "Nothing is shared."
 _MAY = {Right.READ: "may read", Right.WRITE: "may read and write"}
 
 
@@ -416,35 +407,20 @@ def _done_line(value: Share) -> RenderableType:
 
 def _share_table(own: Sequence[Share], others: Sequence[Share]) -> RenderableType:
     """What a user shares, and what others share with that user."""
-    if not own and not others:
-        return styled("Nothing is shared.")
-    table = grid("-", "-", "-", "")
-    for word, values in (("with", own), ("by", others)):
-        for value in values:
-            whom = styled(value.reader if word == "with" else value.owner, STRONG)
-            table.add_row(
-                styled(f"{word} ", QUIET).append_text(whom),
-                _what(value),
-                styled(value.right),
-                styled(f"since {day(value.created_at)}", QUIET),
-            )
-    return table
+    listed = [*(_share_row("with", each) for each in own), *(_share_row("by", x) for x in others)]
+    return grid("-", "-", "-", "", rows=listed)
 
 
 def _whole_share_table(shares: Sequence[Share]) -> RenderableType:
     """What everybody shares, a line each."""
-    if not shares:
-        return styled("Nothing is shared.")
-    table = grid("-", "-", "-", "-", "")
-    for share in shares:
-        table.add_row(
-            styled(share.owner, STRONG),
-            styled("with ", QUIET).append_text(styled(share.reader, STRONG)),
-            _what(share),
-            styled(share.right),
-            styled(f"since {day(share.created_at)}", QUIET),
-        )
-    return table
+    rows = ((styled(share.owner, STRONG), *_share_row("with", share)) for share in shares)
+    return grid("-", "-", "-", "-", "", rows=rows)
+
+
+def _share_row(word: str, value: Share) -> tuple[Text, ...]:
+    whom = styled(value.reader if word == "with" else value.owner, STRONG)
+    since = styled(f"since {day(value.created_at)}", QUIET)
+    return styled(f"{word} ", QUIET).append_text(whom), _what(value), styled(value.right), since
 
 
 def _what(value: Share) -> Text:

@@ -401,13 +401,8 @@ def _plan_table(value: PurgePlan) -> RenderableType:
             styled(memory.id, ID), styled(deleted, QUIET), styled(one_line(memory.content))
         )
     more = len(value.memories) - _PLANNED
-    total = ", ".join(
-        [
-            memory_count(len(value.memories)),
-            many(value.versions, "version"),
-            many(value.links, "link"),
-        ]
-    )
+    memories = memory_count(len(value.memories))
+    total = f"{memories}, {many(value.versions, 'version')}, {many(value.links, 'link')}"
     lines: list[RenderableType] = [table]
     if more > 0:
         lines.append(styled(f"and {more:,} more", QUIET))

@@ -65,21 +65,17 @@ def _show(run: Session) -> None:
             "file": {"path": file, "exists": file.exists()},
             "settings": [
                 {
-                    "name": origin.name,
-                    "value": _plain(origin.value),
-                    "origin": origin.origin,
-                    "description": origin.description,
+                    "name": each.name,
+                    # Of a store its name, without a password.
+                    "value": str(each.value) if isinstance(each.value, StoreName) else each.value,
+                    "origin": each.origin,
+                    "description": each.description,
                 }
-                for origin in origins
+                for each in origins
             ],
         },
         lambda: [_settings_table(origins), styled(f"Configuration file: {file}{state}", QUIET)],
     )
-
-
-def _plain(value: object) -> object:
-    """A value as JSON may have it: of a store its name, without a password."""
-    return str(value) if isinstance(value, StoreName) else value
 
 
 def _settings_table(origins: Iterable[Origin]) -> RenderableType:

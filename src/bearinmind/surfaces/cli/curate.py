@@ -12,7 +12,7 @@ import typer
 from bearinmind import codec
 from bearinmind.app.curation import Curation
 from bearinmind.app.requests import MOST_PROPOSALS
-from bearinmind.curate.hygiene import Issue, Report
+from bearinmind.curate.hygiene import Issue
 from bearinmind.curate.review import Review
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
@@ -199,12 +199,13 @@ def report(run: Session) -> None:
     """
     with run.reading({"memories": 0, "links": 0, "found": []}) as mind:
         answer = mind.curation.hygiene()
+    counted = many(answer.memories, "live memory", "live memories")
     run.reply(
         {
             **codec.to_data(answer),
             "found": [codec.to_data(each) | {"count": each.count} for each in answer.found],
         },
-        lambda: [_report_lines(answer)],
+        lambda: [styled(f"{counted}, {many(answer.links, 'link')}"), *map(_untidy, answer.found)],
     )
 
 
@@ -331,14 +332,6 @@ def _decided_lines(
         )
     if not done and not failed:
         yield styled("There is no such proposal in the inbox.")
-
-
-def _report_lines(value: Report) -> RenderableType:
-    """What is untidy, and what to do about it."""
-    head = styled(
-        f"{many(value.memories, 'live memory', 'live memories')}, {many(value.links, 'link')}"
-    )
-    return group(head, *(_untidy(each) for each in value.found))
 
 
 def _head(value: Proposal) -> Text:

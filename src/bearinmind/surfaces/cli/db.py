@@ -86,13 +86,22 @@ def index(run: Session) -> None:
         built = [each for each in due if _built(upkeep.indexes, each)]
         known = upkeep.indexes.known()
     others = len(due) - len(built)
+
+    def human() -> Iterator[RenderableType]:
+        done = f"Built {many(len(built), 'index', 'indexes')}." if built else "No index is due."
+        yield styled(done)
+        if others:
+            yield styled(f"{many(others, 'other')} waits: another process is building one.", NOTICE)
+        if known:
+            yield _indexes(known)
+
     run.reply(
         {
             "built": [each.space for each in built],
             "being_built_by_others": others,
             "indexes": known,
         },
-        lambda: _indexed_lines(len(built), others, known),
+        human,
     )
 
 
@@ -259,9 +268,8 @@ def _tables(store: StoreState) -> RenderableType:
     table = headed("", "table", "rows>", "size>", "of that indexes>", "bytes a memory>")
     for each in store.tables:
         share = f"{each.bytes / store.versions:,.0f}" if store.versions else ""
-        table.add_row(
-            styled(each.name), f"{each.rows:,}", _size(each.bytes), _size(each.index_bytes), share
-        )
+        sizes = _size(each.bytes), _size(each.index_bytes)
+        table.add_row(styled(each.name), f"{each.rows:,}", *sizes, share)
     return table
 
 
@@ -269,9 +277,8 @@ def _indexes(indexes: Sequence[SpaceIndex]) -> RenderableType:
     table = headed("", "space>", "dimensions>", "vectors>", "most of one user>", "index")
     for each in indexes:
         size = {None: "none", False: "not complete"}.get(each.complete, _size(each.bytes))
-        table.add_row(
-            f"{each.space}", f"{each.dimensions:,}", f"{each.vectors:,}", f"{each.most:,}", size
-        )
+        counts = f"{each.dimensions:,}", f"{each.vectors:,}", f"{each.most:,}"
+        table.add_row(f"{each.space}", *counts, size)
     return table
 
 
@@ -284,17 +291,6 @@ def _migrated_lines(value: Opened) -> Iterator[RenderableType]:
     else:
         yield styled(f"Nothing is missing: schema {value.schema}.")
     yield from _off(value.meaning_off)
-
-
-def _indexed_lines(
-    built: int, others: int, indexes: Sequence[SpaceIndex]
-) -> Iterator[RenderableType]:
-    """Which indexes were built."""
-    yield styled(f"Built {many(built, 'index', 'indexes')}." if built else "No index is due.")
-    if others:
-        yield styled(f"{many(others, 'other')} waits: another process is building one.", NOTICE)
-    if indexes:
-        yield _indexes(indexes)
 
 
 def _distributed_lines(value: Distribution) -> Iterator[RenderableType]:

@@ -19,7 +19,7 @@ from bearinmind.config import Configuration, Settings, state_folder
 from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyMissing
 from bearinmind.graph.extractors import budget
 from bearinmind.proposals import ProposalState
-from bearinmind.protocols import Embedder, Extractor, KnownSpace
+from bearinmind.protocols import KnownSpace
 from bearinmind.surfaces.cli.session import Session, check_folder, version
 from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, many, styled
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
@@ -132,20 +132,19 @@ def _store(configuration: Configuration) -> Iterator[Check]:
             f"{stats.links:,} links"
         )
         yield _ok("memories", detail)
-        yield from _work(mind)
+        status = mind.work.status()
+        yield from _embeddings(mind, status)
+        yield _graph(mind, status)
+        if status.active or status.extractor:
+            yield _background(mind, status, WorkerLock.of(settings.beside))
         yield _vault(mind)
         yield from _sync(mind)
         yield _learning(mind)
-        yield from _ranking(mind)
-
-
-def _ranking(mind: Mind) -> Iterator[Check]:
-    """Whether a setting keeps a leg, or memories of a kind, out of every answer."""
-    locked_out = mind.locked_out().values()
-    for detail in locked_out:
-        yield _bad("ranking", detail, _LOCKED_OUT)
-    if not locked_out:
-        yield _ok("ranking", "no setting locks a leg or a memory out")
+        # Whether a setting keeps a leg, or memories of a kind, out of every answer.
+        locked_out = mind.locked_out().values()
+        yield from (_bad("ranking", detail, _LOCKED_OUT) for detail in locked_out)
+        if not locked_out:
+            yield _ok("ranking", "no setting locks a leg or a memory out")
 
 
 _TRIED = "A memory is worth keeping."
@@ -164,22 +163,16 @@ def _embedder(settings: Settings) -> Check:
         if embedder is None:
             return _ok("embedder", "none: recall goes by words alone")
         embedder.embed_query(_TRIED)
-        return _ok("embedder", f"{name}: {_described(embedder)}")
+        space = embedder.space
+        place = "texts are sent to its server" if embedder.leaves_machine else "texts stay here"
+        detail = f"{space.model}, {space.dimensions} dimensions, space {space.key}; {place}"
+        return _ok("embedder", f"{name}: {detail}")
     except MindError as exc:
         # Elsewhere its hint sends people here.
         remedy = _UNWELL if exc.hint == EmbedderFailure.hint else exc.hint
         return _bad("embedder", f"{name}: {exc.message}", remedy)
     finally:
         made.close()
-
-
-def _work(mind: Mind) -> Iterator[Check]:
-    """How far the embeddings and the graph are, and whether a worker runs."""
-    status = mind.work.status()
-    yield from _embeddings(mind, status)
-    yield _graph(mind, status)
-    if status.active or status.extractor:
-        yield _background(mind, status, WorkerLock.of(mind.settings.beside))
 
 
 def _none_yet(mind: Mind) -> str:
@@ -199,12 +192,6 @@ def _embeddings(mind: Mind, status: WorkStatus) -> Iterator[Check]:
         yield _ok("embeddings", detail)
     elif not off:
         yield _ok("embeddings", _none_yet(mind))
-
-
-def _described(embedder: Embedder) -> str:
-    space = embedder.space
-    place = "texts are sent to its server" if embedder.leaves_machine else "texts stay here"
-    return f"{space.model}, {space.dimensions} dimensions, space {space.key}; {place}"
 
 
 def _answering(mind: Mind, status: WorkStatus, active: KnownSpace) -> Check:
@@ -264,9 +251,10 @@ def _graph(mind: Mind, status: WorkStatus) -> Check:
     held = f"{counts.concepts:,} concepts, {counts.relations:,} relations"
     try:
         configured = mind.work.extractor()
-        tokens = _tokens(mind, configured) if configured else ""
+        spent = budget(configured) if configured and mind.settings.extractor == "llm" else None
     except MindError as exc:
         return _bad("extractor", f"{mind.settings.extractor}: {exc.message}", exc.hint)
+    tokens = f"; {spent.spent:,} of {spent.limit:,} tokens are spent today" if spent else ""
     if configured is None:
         return _ok("extractor", f"{held}; memories are no longer read for it")
     if not status.extractor:
@@ -277,12 +265,6 @@ def _graph(mind: Mind, status: WorkStatus) -> Check:
         reader += f" until a worker begins with {configured.key}"
     waiting = f", {status.to_read:,} to read" if status.to_read else ""
     return _ok("extractor", f"{held}{waiting}, {reader}; {place}{tokens}")
-
-
-def _tokens(mind: Mind, extractor: Extractor) -> str:
-    """What a chat model has spent today."""
-    spent = budget(extractor) if mind.settings.extractor == "llm" else None
-    return f"; {spent.spent:,} of {spent.limit:,} tokens are spent today" if spent else ""
 
 
 def _vault(mind: Mind) -> Check:

@@ -14,7 +14,7 @@ from bearinmind.errors import ConceptNotFound
 from bearinmind.graph.lookup import ConceptCard
 from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
-from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
+from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces.cli import graph_change, options
 from bearinmind.surfaces.cli.options import with_filters
 from bearinmind.surfaces.cli.session import Session
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(no_args_is_help=True)
-Limit = Annotated[
-    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most concepts to show.")
-]
+Limit = Annotated[int, options.most("concepts")]
 
 
 def neighbours(
@@ -92,9 +90,7 @@ def subgraph(
     concept: graph_change.ConceptText,
     filters: FilterFields,
     hops: Annotated[int, typer.Option("--hops", min=1, max=4, help="Most steps from it.")] = 1,
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, max=LARGEST_LIMIT, help="Most concepts to show.")
-    ] = 30,
+    limit: Annotated[int, options.most("concepts", LARGEST_LIMIT)] = 30,
 ) -> None:
     """Show the concepts around one, and what joins them.
 
@@ -175,7 +171,8 @@ def stats(run: Session) -> None:
     """
     with run.reading(dict.fromkeys(GraphCounts._fields, 0)) as mind:
         counts = mind.graph.counts()
-    run.reply(counts, lambda: [_count_table(counts)])
+    held = ((styled(name, QUIET), f"{count:,}") for name, count in counts._asdict().items())
+    run.reply(counts, lambda: [grid("-", ">", rows=held)])
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -208,15 +205,9 @@ def _concept_table(values: Sequence[Concept]) -> RenderableType:
         return styled("No memory that is meant here mentions a concept.")
     table = grid(">", "-", "")
     for value in values:
-        table.add_row(
-            styled(f"{value.memories:,}", QUIET),
-            styled(value.label),
-            parts(
-                value.kind,
-                f"{value.subjects:,} about it" if value.subjects else "",
-                ", ".join(value.aliases),
-            ),
-        )
+        about = f"{value.subjects:,} about it" if value.subjects else ""
+        known = parts(value.kind, about, ", ".join(value.aliases))
+        table.add_row(styled(f"{value.memories:,}", QUIET), styled(value.label), known)
     return table
 
 
@@ -283,10 +274,8 @@ def _subgraph_lines(value: Subgraph) -> RenderableType:
     labels = {each.name: each.label for each in value.concepts}
     lines: list[RenderableType] = [_heading(value.centre), _concept_table(value.concepts[1:])]
     if value.relations:
-        table = grid(">", "")
-        for each in value.relations:
-            table.add_row(styled(str(each.number), QUIET), statement(each, labels))
-        lines += [styled(""), table]
+        stated = ((styled(str(x.number), QUIET), statement(x, labels)) for x in value.relations)
+        lines += [styled(""), grid(">", "", rows=stated)]
     if value.together:
         table = grid(">", "")
         for pair in sorted(value.together, key=lambda pair: -len(pair.memories)):
@@ -320,8 +309,7 @@ def _ground(step: Edge, memories: Mapping[MemoryId, Memory]) -> Text:
 def _given_up(value: Path) -> Iterable[Text]:
     """What the walk did not look at: another way may lead over it."""
     if value.partly:
-        named = _named(value.partly)
-        yield styled(f"Looked at the newest memories alone of: {named}.", QUIET)
+        yield styled(f"Looked at the newest memories alone of: {_named(value.partly)}.", QUIET)
     if value.passed_over:
         yield styled(f"Not gone on from, too often mentioned: {_named(value.passed_over)}.", QUIET)
 
@@ -329,14 +317,6 @@ def _given_up(value: Path) -> Iterable[Text]:
 def _named(names: Sequence[ConceptName]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
-
-
-def _count_table(value: GraphCounts) -> RenderableType:
-    """What the graph holds."""
-    table = grid("-", ">")
-    for name, count in value._asdict().items():
-        table.add_row(styled(name, QUIET), f"{count:,}")
-    return table
 
 
 def _relation_table(

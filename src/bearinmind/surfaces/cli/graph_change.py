@@ -107,7 +107,8 @@ def resolve(run: Session, number: RelationNumber) -> None:
     with run.existing_store() as mind:
         settled = mind.graph.resolve(number)
         labels = mind.graph.labels(ends(_disputed([settled])))
-    run.reply(settled, lambda: [_settled_line(settled, labels)])
+    done = f"Done for relation {settled.older.number}, {relation_words(settled.older, labels)}"
+    run.say(settled, f"{done}: {settled.proposal}.")
 
 
 def retract(run: Session, number: RelationNumber) -> None:
@@ -235,12 +236,6 @@ def _contradiction_table(values: Sequence[Contradiction], labels: Labels) -> Ren
         settle = f"{value.proposal}: bearinmind graph resolve {value.older.number}"
         table.add_row("", styled(f"{value.older.number} is the older; {settle}", NOTICE))
     return table
-
-
-def _settled_line(value: Contradiction, labels: Labels) -> RenderableType:
-    """What was done about a contradiction."""
-    done = f"Done for relation {value.older.number}, {relation_words(value.older, labels)}"
-    return styled(f"{done}: {value.proposal}.")
 
 
 def _merge_table(values: Sequence[Merge], *, likely: bool = False) -> RenderableType:

@@ -14,7 +14,7 @@ from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import Access, open_existing_target, open_source, open_target
-from bearinmind.store.migrate_store import Compared, Preview, open_move
+from bearinmind.store.migrate_store import Compared, open_move
 from bearinmind.store.migrate_store import preview as look_at
 from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options
@@ -87,7 +87,8 @@ def import_memories(
             run.wait_for_work(mind)
     if done.imported.stored and not wait and not dry_run:
         run.start_worker()
-    run.reply(_as_data(done), lambda: _imported_lines(done))
+    data = codec.to_data(done)  # the counts of the import, and what is known of its files
+    run.reply(data.pop("imported") | data, lambda: _imported_lines(done))
     run.end_import(done.imported.problems, done.imported.bad)
 
 
@@ -114,13 +115,6 @@ def _reply_exported(run: Session, file: str, done: Exported) -> None:
         left_out = memory_count(done.shared)
         are = "is" if done.shared == 1 else "are"
         run.note(f"note: {left_out} shared with you {are} not in it")
-
-
-def _as_data(done: FilesImported) -> dict[str, object]:
-    """The answer for a machine: the counts of an import, and what is known of its files."""
-    data: dict[str, object] = codec.to_data(done)
-    counts = data.pop("imported")
-    return {**counts, **data} if isinstance(counts, dict) else data
 
 
 def _imported_lines(done: FilesImported) -> Iterator[RenderableType]:
@@ -187,7 +181,10 @@ def migrate_store(
     if dry_run:
         with open_source(source, access) as one, open_existing_target(target, access) as other:
             seen = look_at(one, other)
-        run.reply({**places, **codec.to_data(seen)}, lambda: _look_lines(seen, str(target)))
+        there = seen.moved or 0
+        would = f"{many(sum(seen.rows.values()) - there, 'row')} would be moved into {target}"
+        would += f"; {there:,} are there already" if there else ""
+        run.reply({**places, **codec.to_data(seen)}, lambda: [_counted(seen.rows), styled(would)])
         return
     done = _move(source, target, access, restart=restart, note=run.note)
     run.reply(
@@ -233,14 +230,6 @@ def _move(
 _LESSER = {"standing", "index_facts"}
 
 
-def _look_lines(value: Preview, target: str) -> Iterator[RenderableType]:
-    """What would be moved."""
-    yield _counted(value.rows)
-    there = value.moved or 0
-    would = f"{many(sum(value.rows.values()) - there, 'row')} would be moved into {target}"
-    yield styled(f"{would}; {there:,} are there already" if there else would)
-
-
 def _moved_lines(value: Moved, source: str, target: str) -> Iterator[RenderableType]:
     """What was moved."""
     yield _counted({each.table: each.rows for each in value.tables})
@@ -254,8 +243,5 @@ def _moved_lines(value: Moved, source: str, target: str) -> Iterator[RenderableT
 
 def _counted(rows: Mapping[str, int]) -> RenderableType:
     """How many rows the tables have that have any."""
-    table = grid("-", ">")
-    for name, count in rows.items():
-        if count and name not in _LESSER:
-            table.add_row(name, f"{count:,}")
-    return table
+    shown = [(name, f"{n:,}") for name, n in rows.items() if n and name not in _LESSER]
+    return grid("-", ">", rows=shown)

@@ -30,6 +30,11 @@ def complete_category(ctx: typer.Context, incomplete: str) -> list[str]:
     return [name for name in settings.categories if name.startswith(incomplete)]
 
 
+def most(what: str, largest: int = LARGEST_POOL) -> Any:  # noqa: ANN401  as Typer types it
+    """The option that says how many of something are shown."""
+    return typer.Option("--limit", min=1, max=largest, help=f"Most {what} to show.")
+
+
 # ---- for every command -------------------------------------------------------------------------
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -110,15 +115,9 @@ OfOwner = Annotated[
 InStates = Annotated[
     list[State] | None, typer.Option("--state", help="Only in this state; repeatable.")
 ]
-ListLimit = Annotated[
-    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most memories to show.")
-]
-EntryLimit = Annotated[
-    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most entries to show.")
-]
-ConflictLimit = Annotated[
-    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most conflicts to show.")
-]
+ListLimit = Annotated[int, most("memories")]
+EntryLimit = Annotated[int, most("entries")]
+ConflictLimit = Annotated[int, most("conflicts")]
 ByImportance = Annotated[
     bool, typer.Option("--by-importance", help="Begin with the most important.")
 ]

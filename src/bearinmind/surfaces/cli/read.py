@@ -16,7 +16,7 @@ from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.lookup import MemoryCard
 from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
-from bearinmind.recall.history import USUAL_DEPTH, Step
+from bearinmind.recall.history import USUAL_DEPTH
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.remember.admit import check_past, is_time
 from bearinmind.surfaces import times
@@ -63,7 +63,6 @@ from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
     from rich.text import Text
 
 _LONGEST_ID = 40  # characters, dashes among them; the `next` of a page is longer
@@ -282,9 +281,7 @@ def _version_table(values: Sequence[Memory]) -> RenderableType:
     """Every version of a memory, oldest first."""
     table = grid(">", "-", "")
     for value in values:
-        what = styled(value.content)
-        if value.deleted_at is not None:
-            what = styled("deleted", NOTICE)
+        what = styled("deleted", NOTICE) if value.deleted_at else styled(value.content)
         table.add_row(styled(f"v{value.version}", QUIET), styled(minute(value.updated_at)), what)
     return table
 
@@ -302,19 +299,14 @@ def _why_tree(value: WhyAnswer, more: Iterable[tuple[str, Text]]) -> RenderableT
         changed = f"version {version.version}, {minute(version.updated_at)}"
         root.add(parts(changed, one_line(version.content)))
     for step in value.steps:
-        parent, word = _step(step)
+        parent, word = step.link.source, step.link.kind.replace("-", " ")
+        if step.link.kind is LinkKind.CAUSES:  # which reads the other way round
+            parent, word = step.link.target, "caused by"
         outdated = value.outdated.get(step.memory.id)
         nodes[step.memory.id] = nodes[parent].add(_leaf(step.memory, word, outdated))
     for name, known in more:
         root.add(styled(f"{name} ", QUIET).append_text(known))
     return root
-
-
-def _step(step: Step) -> tuple[MemoryId, str]:
-    """From which memory a step was taken, and how it reads from there."""
-    if step.link.kind is LinkKind.CAUSES:
-        return step.link.target, "caused by"
-    return step.link.source, step.link.kind.replace("-", " ")
 
 
 def _leaf(memory: Memory, word: str = "", outdated: Outdated | None = None) -> Text:
@@ -328,25 +320,18 @@ def _leaf(memory: Memory, word: str = "", outdated: Outdated | None = None) -> T
 def _timeline_table(value: TimelineAnswer, user: str) -> RenderableType:
     """What was remembered around a moment, oldest first; what others share with its owner."""
     table = grid("-", "-", "")
-    for memory in value.before:
-        _moment_row(table, memory, value, user)
-    if value.anchor is None:
-        table.add_row(styled(minute(value.moment), STRONG), "", styled("◂", STRONG))
-    else:
-        _moment_row(table, value.anchor, value, user, STRONG)
-    for memory in value.after:
-        _moment_row(table, memory, value, user)
+    for memory in (*value.before, value.anchor, *value.after):
+        if memory is None:
+            table.add_row(styled(minute(value.moment), STRONG), "", styled("◂", STRONG))
+            continue
+        style = STRONG if memory is value.anchor else ""
+        what = styled(listed_line(memory.content), style)
+        when = styled(minute(memory.created_at), style or QUIET)
+        table.add_row(when, styled(memory.id, ID), what)
+        outdated = value.outdated.get(name_among(value.states, memory.owner, memory.id))
+        if marks := parts(shared_by(memory, user), outdated_mark(outdated)):
+            table.add_row("", "", marks)
     return table
-
-
-def _moment_row(
-    table: Table, memory: Memory, answer: TimelineAnswer, user: str | None, style: str = ""
-) -> None:
-    what = styled(listed_line(memory.content), style)
-    table.add_row(styled(minute(memory.created_at), style or QUIET), styled(memory.id, ID), what)
-    outdated = answer.outdated.get(name_among(answer.states, memory.owner, memory.id))
-    if marks := parts(shared_by(memory, user), outdated_mark(outdated)):
-        table.add_row("", "", marks)
 
 
 _BY = {
@@ -450,6 +435,7 @@ def _table(
     value: Statistics, place: str, facts: StoreFacts, work: WorkStatus, graph: GraphCounts
 ) -> RenderableType:
     """Counts of what is stored."""
+    unread = _unfinished(work.of_kind(EXTRACT), "to read")
     rows = {
         "store": f"{place} ({facts})",
         "live": f"{value.live:,}",
@@ -460,7 +446,9 @@ def _table(
         "earlier versions": f"{value.earlier_versions:,}",
         "links": f"{value.links:,}",
         "embedded": _embedded(work),
-        "graph": _graph(work, graph),
+        "graph": f"{many(graph.concepts, 'concept')}, {many(graph.relations, 'relation')}{unread}"
+        if work.extractor or graph.concepts
+        else "",
         "changes": f"{memory_count(work.to_compare)} to compare" if work.to_compare else "",
         "categories": _counted(value.categories),
         "tags": _counted(value.tags),
@@ -480,13 +468,6 @@ def _embedded(work: WorkStatus) -> str:
     if work.active is None:
         return ""
     return f"{work.active.embedded:,} by {work.active.space.model}{waiting}"
-
-
-def _graph(work: WorkStatus, counts: GraphCounts) -> str:
-    if not work.extractor and not counts.concepts:
-        return ""
-    shown = _unfinished(work.of_kind(EXTRACT), "to read")
-    return f"{many(counts.concepts, 'concept')}, {many(counts.relations, 'relation')}{shown}"
 
 
 def _unfinished(work: WorkStatus, waiting: str) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from bearinmind.app.requests import FilterFields, QueryFields
-from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
 from bearinmind.recall import graph_leg
 from bearinmind.recall.graph_leg import Labels
@@ -45,7 +44,6 @@ from bearinmind.trace import (
     Answer,
     Asks,
     BelowLimit,
-    Dropped,
     Judged,
     LegPosition,
     LegReport,
@@ -56,7 +54,7 @@ from bearinmind.trace import (
     Unlikely,
     WhyNot,
 )
-from bearinmind.types import Group, Hit, MemoryId, Placing, Step, Verdict
+from bearinmind.types import Group, Hit, MemoryId, Placing, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -132,18 +130,13 @@ def recall(
     nothing = RecallAnswer(query=text, verdict=Verdict.NOTHING, hits=(), degraded=(), as_data=())
     with run.reading(nothing) as mind:
         answer = mind.recall(text, **fields)
-        shown = set() if run.as_json else _concepts(answer, with_trace=trace)
+        ways = answer.trace.paths.values() if trace else [hit.path for hit in answer.hits]
+        shown = set() if run.as_json else graph_leg.concepts(ways)
         labels = mind.graph.labels(shown) if shown else {}
     _reply_answer(run, answer, labels, with_trace=trace)
 
 
 _NOTHING_RECALLED = "Nothing relevant is stored."
-
-
-def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
-    """The concepts that are shown with an answer."""
-    ways = answer.trace.paths.values() if with_trace else [hit.path for hit in answer.hits]
-    return graph_leg.concepts(ways)
 
 
 def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: bool) -> None:
@@ -197,13 +190,17 @@ def hits_table(values: Sequence[Hit], labels: Labels, user: str | None = None) -
 
 def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
     moved = value.reranked
+    evidence = {leg: placing.evidence for leg, placing in value.placings.items()}
+    # Whether the graph alone found it, or has more evidence for it than all other legs.
+    by_graph = evidence.pop("graph", None)
+    is_by_graph = by_graph is not None and by_graph > sum(evidence.values())
     return parts(
         styled(value.memory.id, ID),
         shared_by(value.memory, user),
         *facts(value.memory),
         f"score {number(value.score)}",
         styled(_percent(value), STRONG),
-        f"via {graph_leg.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
+        f"via {graph_leg.over(value.path, labels)}" if is_by_graph else "",
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
         else "",
@@ -214,13 +211,6 @@ def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
 def _percent(value: Hit) -> str:
     """How probable it is that a hit answers: `72 %`."""
     return f"{100 * value.probability:.0f} %"
-
-
-def _is_owed_to_graph(value: Hit) -> bool:
-    """Whether the graph alone found it, or has more evidence for it than all other legs."""
-    evidence = {leg: placing.evidence for leg, placing in value.placings.items()}
-    by_graph = evidence.pop("graph", None)
-    return by_graph is not None and by_graph > sum(evidence.values())
 
 
 def _extras(value: Hit) -> list[Text]:
@@ -260,25 +250,35 @@ def trace_tables(value: Answer, labels: Labels) -> RenderableType:
     """The trace of an answer: the legs, the candidates and what was left out."""
     ranks = {hit.memory.id: hit.rank for hit in value.hits}
     trace = value.trace
-    lines: list[RenderableType] = [_legs(trace.legs)]
+    legs = [
+        (styled(x.leg), f"{x.found:,}", f"{x.milliseconds:.1f}", styled(", ").join(_details(x)))
+        for x in trace.legs
+    ]
+    lines: list[RenderableType] = [headed("Legs", "leg", "found>", "ms>", "detail", rows=legs)]
     if trace.judged:
         lines.append(_candidates(trace.judged, ranks, [leg.leg for leg in trace.legs]))
     ways = {**trace.paths, **{hit.memory.id: hit.path for hit in value.hits}}
-    led = [item.id for item in trace.judged[:_CANDIDATES] if _is_led_to(item) and item.id in ways]
+    led = [
+        (styled(x.id, ID, no_wrap=True), styled(graph_leg.in_words(ways[x.id], x.id, labels)))
+        for x in trace.judged[:_CANDIDATES]
+        if x.id in ways and "graph" in x.placings and x.placings["graph"].evidence >= _SHOWS
+    ]
     if led:
-        lines.append(_paths({id_: ways[id_] for id_ in led}, labels))
+        lines.append(headed("Paths", "id", "how the graph led there", rows=led))
     lifted = [
-        (item.id, reason)
+        (styled(item.id, ID, no_wrap=True), styled(reason))
         for item in trace.judged
         for factor, reason in _LIFTS.items()
         if item.factors.get(factor, 1.0) > 1
     ]
     if lifted:
-        lines.append(_lifted(lifted))
+        lines.append(headed("Lifted", "id", "why it comes first", rows=lifted))
     if trace.rerank:
         lines.append(_rerank(trace.rerank, trace.judged))
     if trace.dropped:
-        lines.append(_dropped(trace.dropped))
+        left_out = [(styled(x.id, ID), styled(str(x.reason))) for x in trace.dropped[:_DROPPED]]
+        table = headed("Left out", "id", "reason", rows=left_out)
+        lines.append(_with_rest(table, len(trace.dropped) - _DROPPED))
     return group(*lines, _recipes(trace))
 
 
@@ -328,14 +328,6 @@ def _position(value: LegPosition) -> list[str]:
     return [*shown, value.note]
 
 
-def _legs(legs: Iterable[LegReport]) -> Table:
-    table = headed("Legs", "leg", "found>", "ms>", "detail")
-    for leg in legs:
-        details = styled(", ").join(_details(leg))
-        table.add_row(styled(leg.leg), f"{leg.found:,}", f"{leg.milliseconds:.1f}", details)
-    return table
-
-
 def _details(leg: LegReport) -> Iterator[Text]:
     """What a leg says of its own work."""
     if leg.error:
@@ -361,15 +353,10 @@ def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return "(" + ", ".join(f"{name} {_plain(item)}" for name, item in value.items()) + ")"
     if isinstance(value, list | tuple):
-        return _listed([*map(str, value)])
+        names = [f'"{each}"' if " " in str(each) else str(each) for each in value[:_LISTED]]
+        more = len(value) - _LISTED
+        return " ".join(names) + (f" and {more:,} more" if more > 0 else "")
     return str(value)
-
-
-def _listed(values: Sequence[str]) -> str:
-    """The first of some names, each of which may have several words."""
-    shown = " ".join(f'"{value}"' if " " in value else value for value in values[:_LISTED])
-    more = len(values) - _LISTED
-    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def _candidates(
@@ -422,35 +409,6 @@ def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:
     )
     shown = styled("  ").append_text(line)
     return group(table, shown) if places else group(styled("Rerank", STRONG), shown)
-
-
-def _lifted(reasons: Iterable[tuple[MemoryId, str]]) -> Table:
-    """Why candidates stand before others that scored higher."""
-    table = headed("Lifted", "id", "why it comes first")
-    for id_, reason in reasons:
-        table.add_row(styled(id_, ID, no_wrap=True), styled(reason))
-    return table
-
-
-def _dropped(dropped: Sequence[Dropped]) -> RenderableType:
-    table = headed("Left out", "id", "reason")
-    for item in dropped[:_DROPPED]:
-        table.add_row(styled(item.id, ID), styled(str(item.reason)))
-    return _with_rest(table, len(dropped) - _DROPPED)
-
-
-def _is_led_to(item: Judged) -> bool:
-    """Whether the graph gave a candidate anything that shows."""
-    placing = item.placings.get("graph")
-    return placing is not None and placing.evidence >= _SHOWS
-
-
-def _paths(ways: Mapping[MemoryId, Iterable[Step]], labels: Labels) -> Table:
-    """How the graph led to each candidate that it found."""
-    table = headed("Paths", "id", "how the graph led there")
-    for id_, path in ways.items():
-        table.add_row(styled(id_, ID, no_wrap=True), styled(graph_leg.in_words(path, id_, labels)))
-    return table
 
 
 def _with_rest(table: Table, rest: int) -> RenderableType:

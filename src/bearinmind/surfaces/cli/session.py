@@ -320,7 +320,8 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
         except KeyboardInterrupt as exc:
             raise typer.Exit(INTERRUPTED) from exc
         except BrokenPipeError as exc:
-            _silence()
+            with Path(os.devnull).open("w", encoding="utf-8") as nowhere:  # its reader is gone
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from exc
         except Exception as exc:
             if _is_interrupted(exc):
@@ -367,9 +368,3 @@ def _check_texts(values: Iterable[Any]) -> None:
                     text.encode()
                 except UnicodeEncodeError:
                     raise InvalidText(f"{text!r} is not valid UTF-8") from None
-
-
-def _silence() -> None:
-    """Drop what is left of the output: its reader is gone."""
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())

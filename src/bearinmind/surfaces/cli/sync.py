@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +38,6 @@ from bearinmind.surfaces.failures import meaning_of
 from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 from bearinmind.sync.replica import held
 from bearinmind.text.analysis import one_line
-from bearinmind.types import UserId
 from bearinmind.work.worker import Wakeup
 
 if TYPE_CHECKING:
@@ -296,31 +295,26 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
         failed = styled(f"failed since: {error}" if error else "", NOTICE)
         rows += [(name, minute(at) or "never"), ("", failed)]
     conflicts = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
+    copied = [f"{memory_count(count)} of {owner}" for owner, count in value.copied.items()]
+    waiting = [many(count, *_NOUNS[kind]) for kind, count in value.pending.items() if count]
     yield fields(
         [
             *rows,
             ("key", styled("" if has_key else _NO_KEY, QUIET)),
             ("background", f"every {every:g} s" if every else "off"),
-            ("others'", _copied(value.copied)),
-            ("waits", _waiting(value.pending)),
+            ("others'", ", ".join(copied) or "none"),
+            ("waits", ", ".join(waiting) or "nothing"),
             ("refused", styled(f"{value.refused:,} of these" if value.refused else "", NOTICE)),
             ("conflicts", styled(conflicts if value.conflicts else "", NOTICE)),
         ]
     )
     if value.listed:
-        yield _listed_table(value)
-
-
-def _waiting(pending: Mapping[SubjectKind, int]) -> str:
-    """What was not sent to the server yet, such as "3 memories, 1 link"."""
-    text = [many(count, *_NOUNS[kind]) for kind, count in pending.items() if count]
-    return ", ".join(text) or "nothing"
-
-
-def _copied(counts: Mapping[UserId, int]) -> str:
-    """What of others' memories is here to read, such as "3 memories of bob"."""
-    text = [f"{memory_count(count)} of {owner}" for owner, count in counts.items()]
-    return ", ".join(text) or "none"
+        table = grid("-", "")
+        for each in value.listed:
+            table.add_row(_named(each.subject), styled(each.reason, QUIET))
+        if (more := value.waits - len(value.listed)) > 0:
+            table.add_row("", styled(f"and {more:,} more", QUIET))
+        yield table
 
 
 def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType]:
@@ -344,15 +338,6 @@ def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType
     yield styled(
         "`bearinmind sync resolve NUMBER --keep other` makes the other one present.", QUIET
     )
-
-
-def _listed_table(value: SyncStatus) -> RenderableType:
-    table = grid("-", "")
-    for each in value.listed:
-        table.add_row(_named(each.subject), styled(each.reason, QUIET))
-    if (more := value.waits - len(value.listed)) > 0:
-        table.add_row("", styled(f"and {more:,} more", QUIET))
-    return table
 
 
 def _named(subject: Subject) -> Text:

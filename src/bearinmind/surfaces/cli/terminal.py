@@ -131,17 +131,19 @@ def tree(label: Text) -> Tree:
     return Tree(label, guide_style=QUIET)
 
 
-def grid(*columns: str) -> Table:
+def grid(*columns: str, rows: Iterable[Sequence[RenderableType]] = ()) -> Table:
     """A table without lines; a column named `-` does not wrap, `>` neither and to the right."""
     from rich.table import Table  # noqa: PLC0415  see above
 
     table = Table.grid(padding=(0, 2))
     for column in columns:
         table.add_column(no_wrap=column in {"-", ">"}, justify="right" if column == ">" else "left")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def headed(title: str, *columns: str) -> Table:
+def headed(title: str, *columns: str, rows: Iterable[Sequence[RenderableType]] = ()) -> Table:
     """A table with a heading; columns whose name ends in `>` are numbers."""
     from rich import box  # noqa: PLC0415  see above
     from rich.table import Table  # noqa: PLC0415  see above
@@ -150,6 +152,8 @@ def headed(title: str, *columns: str) -> Table:
     for column in columns:
         right = column.endswith(">")
         made.add_column(column.removesuffix(">"), justify="right" if right else "left")
+    for row in rows:
+        made.add_row(*row)
     return made
 
 

@@ -178,11 +178,15 @@ def _status_lines(value: WorkStatus, *, at_work: bool, embeds: bool) -> Iterator
         yield _spaces(value.spaces)
     off = value.meaning_off
     retry_at = minute(value.next_due) if value.last_error and value.waiting else ""
+    comparing = value.of_kind(COMPARE)
+    to_compare = f"{memory_count(comparing.waiting)} to compare" if comparing.waiting else ""
+    given_up = f"{comparing.dead:,} given up" if comparing.dead else ""
+    changes = ", ".join(filter(None, (to_compare, given_up))) or "all is compared"
     yield fields(
         [
             ("worker", "at work" if at_work else "not running"),
             ("graph", _graph_line(value) if value.extractor else ""),
-            ("changes", _comparing_line(value)),
+            ("changes", changes),
             ("embedding", styled(f"off: {off.reason}" if off else "", NOTICE)),
             ("", styled(off.hint if off else "", NOTICE)),
             ("next attempt", retry_at),
@@ -255,13 +259,9 @@ def reading_plan(value: ExtractionPlan) -> Iterator[RenderableType]:
 def _spaces(known_spaces: Sequence[KnownSpace]) -> RenderableType:
     table = headed("", "embedder", "", "embedded>", "waiting>", "given up>")
     for known in known_spaces:
-        table.add_row(
-            styled(known.space.model, STRONG),
-            known.state,
-            f"{known.embedded:,}",
-            f"{known.waiting:,}",
-            styled(f"{known.dead:,}", BAD if known.dead else ""),
-        )
+        model, dead = styled(known.space.model, STRONG), BAD if known.dead else ""
+        counts = f"{known.embedded:,}", f"{known.waiting:,}", styled(f"{known.dead:,}", dead)
+        table.add_row(model, known.state, *counts)
     return table
 
 
@@ -270,13 +270,6 @@ def _graph_line(value: WorkStatus) -> str:
     waiting = f"{memory_count(reading.waiting)} to read" if reading.waiting else "all is read"
     dead = f", {reading.dead:,} given up" if reading.dead else ""
     return f"{value.extractor}: {waiting}{dead}"
-
-
-def _comparing_line(value: WorkStatus) -> str:
-    comparing = value.of_kind(COMPARE)
-    waiting = f"{memory_count(comparing.waiting)} to compare" if comparing.waiting else ""
-    dead = f"{comparing.dead:,} given up" if comparing.dead else ""
-    return ", ".join(filter(None, (waiting, dead))) or "all is compared"
 
 
 def _reembedded_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:

@@ -209,14 +209,8 @@ class AccountVerbs(Group[Way]):
     @verb
     def renew_key(self, id: str, *, overlap: timedelta = OVERLAP) -> Steps[NewKey]:
         """A new key with the same terms; the old one stays good for as long as the overlap."""
-        hours = overlap / _HOUR
-        return _with_hash(
-            (
-                yield from self._calls.answer(
-                    "accounts.renew_key", id=_key_id(id), overlap_hours=hours
-                )
-            )
-        )
+        terms = {"id": _key_id(id), "overlap_hours": overlap / _HOUR}
+        return _with_hash((yield from self._calls.answer("accounts.renew_key", **terms)))
 
     @verb
     def revoke_key(self, id: str) -> Steps[Key]:

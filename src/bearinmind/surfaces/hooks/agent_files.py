@@ -70,7 +70,9 @@ def _json_with(text: str, entries: Sequence[Entry]) -> str:
             known = json_edit.find(json_edit.parse(text), *entry.path, entry.name)
             if known is None or not same(known.value, entry.value):
                 text = json_edit.with_member(text, entry.path, entry.name, entry.value)
-        elif not _has_item(text, entry):
+            continue
+        ours = [item for item in _items(text, entry.path) if any(map(is_hook, _hooks(item)))]
+        if len(ours) != 1 or not same(ours[0], entry.value):  # the item is to be the only one
             text = json_edit.with_item(_without_hooks(text, entry.path), entry.path, entry.value)
     return text
 
@@ -101,12 +103,6 @@ def _without_empty(text: str, path: tuple[str, ...]) -> str:
 
 def _without_name(text: str, path: tuple[str, ...], name: str) -> str:
     return json_edit.without(text, path, lambda part: part.name == name)
-
-
-def _has_item(text: str, entry: Entry) -> bool:
-    """Whether the list has the item, and no other of ours."""
-    ours = [item for item in _items(text, entry.path) if any(map(is_hook, _hooks(item)))]
-    return len(ours) == 1 and same(ours[0], entry.value)
 
 
 def _without_hooks(text: str, path: tuple[str, ...]) -> str:

@@ -17,7 +17,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp
 
 from bearinmind import codec, errors
 from bearinmind.app import Mind
@@ -98,12 +97,8 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
         traffic=service.traffic,
         telemetry=observer,
     )
-    app.add_middleware(_enveloped, around=around)
+    app.add_middleware(Envelope, around=around)
     return app
-
-
-def _enveloped(app: ASGIApp, around: Around) -> ASGIApp:
-    return Envelope(app, around)
 
 
 def _described(app: FastAPI) -> dict[str, Any]:

@@ -45,7 +45,8 @@ class Pool:
         """Have a thread do something, and wait for so long, or for as long as the pool waits."""
         begun = self.begin(job)
         answer = asyncio.wrap_future(begun)
-        answer.add_done_callback(_look_at)
+        # An error that comes when nobody waits for the answer any more is looked at, too.
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
         seconds = seconds or self._seconds
         try:
             async with asyncio.timeout(seconds) as patience:
@@ -96,12 +97,6 @@ class Pool:
         """Finish what was begun, except for what waits for a client."""
         self._closing = True
         self._executor.shutdown(wait=True)
-
-
-def _look_at(answer: asyncio.Future[Result]) -> None:
-    """Take note of an error that comes when nobody waits for the answer any more."""
-    if not answer.cancelled():
-        answer.exception()
 
 
 def _timed_out(seconds: float | None, *, never_begun: bool) -> TimedOut:

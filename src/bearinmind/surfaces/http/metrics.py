@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
-from importlib import metadata
+from importlib.metadata import version
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -88,7 +88,8 @@ class Metrics:
             ("bearinmind_streams_running", "Imports and exports.", lambda: streams.running),
         ):
             Gauge(name, says, registry=registry).set_function(value)
-        Info("bearinmind_build", "What runs.", registry=registry).info({"version": version()})
+        running = {"version": version("bearinmind")}
+        Info("bearinmind_build", "What runs.", registry=registry).info(running)
         ProcessCollector(registry=registry)
         registry.register(_StoreGauges(store))
 
@@ -136,11 +137,6 @@ class Metrics:
         says = f"How long it took: {says}"
         name = f"bearinmind_{what}_seconds"
         return Histogram(name, says, labels, buckets=buckets, registry=self._registry)
-
-
-def version() -> str:
-    """The version of the package."""
-    return metadata.version("bearinmind")
 
 
 # ---- the store -----------------------------------------------------------------------------------

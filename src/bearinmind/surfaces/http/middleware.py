@@ -86,7 +86,8 @@ class _Exchange:
         OBSERVER.set(self._around.telemetry)  # of this request alone: each has a task of its own
         with self._around.telemetry.following(self._method, self._headers) as answered:
             try:
-                await self._answer(receive)
+                answer = self._refusal() or self._app
+                await answer(self._scope, receive, self._tell)
             except Exception as exc:  # noqa: BLE001  whatever it is, the client is told and the log too
                 logs.failure(exc, self._id)
                 await self._give_up()
@@ -94,13 +95,6 @@ class _Exchange:
                 route, status = self._route, self._status or HTTPStatus.INTERNAL_SERVER_ERROR
                 answered(self._method, route, status)
                 self._account(route, status)
-
-    async def _answer(self, receive: Receive) -> None:
-        refused = self._refusal()
-        if refused is None:
-            await self._app(self._scope, receive, self._tell)
-        else:
-            await refused(self._scope, receive, self._tell)
 
     def _refusal(self) -> Response | None:
         """Why the request does not get any further."""
@@ -134,7 +128,7 @@ class _Exchange:
         if self._status is not None:
             # The answer has begun: only a connection that breaks says that it is not whole.
             raise BrokenAnswer
-        await responses.internal(self._id)(self._scope, _nothing, self._tell)
+        await responses.internal(self._id)(self._scope, nothing, self._tell)
 
     @property
     def _route(self) -> str:
@@ -168,5 +162,6 @@ class BrokenAnswer(Exception):
     """An answer that had begun cannot be finished."""
 
 
-async def _nothing() -> Message:
+async def nothing() -> Message:
+    """An empty body, to be received."""
     return {"type": "http.request", "body": b"", "more_body": False}

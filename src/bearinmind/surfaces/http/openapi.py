@@ -64,22 +64,17 @@ def of_verb(verb: Verb, *, has_body: bool) -> dict[str, Any]:
     if verb.answer == Outcome:
         known = {"description": "It was known already.", "model": codec.annotation(Outcome)}
         good[HTTPStatus.OK] = known
+    kind = "admin" if verb.access is Access.ADMIN else "memory"
     return {
         "name": verb.name,
         "operation_id": verb.operation,
         "summary": verb.says,
         "description": f"Needs a key with {verb.access} access.",
         "status_code": verb.status,
-        "tags": [_tag(verb)],
+        "tags": ["sync" if verb in SYNC_VERBS else kind],
         "responses": good | problem_responses(fails),
         "openapi_extra": _SECURITY,
     }
-
-
-def _tag(verb: Verb) -> str:
-    if verb in SYNC_VERBS:
-        return "sync"
-    return "admin" if verb.access is Access.ADMIN else "memory"
 
 
 def problem_responses(statuses: Iterable[HTTPStatus]) -> dict[int | str, dict[str, Any]]:

@@ -116,7 +116,8 @@ class Parts:
             known[_IF_NONE_MATCH] = Annotated[str | None, _header("If-None-Match")]
         if self.has_body:
             shown: Any = {"example": {"value": self.verb.example}} if self.verb.example else None
-            later = PlainValidator(_as_it_is, json_schema_input_type=self.model)
+            # A body is parsed later, when its sender was let in.
+            later = PlainValidator(lambda body: body, json_schema_input_type=self.model)
             known["rest"] = Annotated[self.model, later, Body(openapi_examples=shown)]
         elif self.elsewhere:
             known["rest"] = Annotated[self.model, Query()]
@@ -149,19 +150,6 @@ class Parts:
 def _header(name: str) -> Any:  # noqa: ANN401  as FastAPI types it
     extra = _TAG if name == "If-Match" else None
     return Header(alias=name, description=_HEADER_TEXT[name], json_schema_extra=extra)
-
-
-def _as_it_is(content: object) -> object:
-    """A body that is parsed later."""
-    return content
-
-
-def _read(model: type[r.Request], content: bytes) -> r.Request:
-    """The request in a body. In JSON, words of a vocabulary and times are texts."""
-    try:
-        return model.model_validate_json(content, strict=True)
-    except ValidationError as exc:
-        raise responses.invalid_fields(exc) from None
 
 
 class _VerbRequest(Request):
@@ -244,8 +232,11 @@ def _answer(service: Service, parts: Parts, http: Request, values: dict[str, Any
 def _request(parts: Parts, mind: Mind, values: dict[str, Any]) -> r.Request:
     """The request of a verb from the parts that FastAPI read."""
     rest = values.pop("rest", None)
-    if isinstance(rest, bytes):
-        rest = _read(parts.model, rest)
+    if isinstance(rest, bytes):  # strict JSON: there words of a vocabulary and times are texts
+        try:
+            rest = parts.model.model_validate_json(rest, strict=True)
+        except ValidationError as exc:
+            raise responses.invalid_fields(exc) from None
     fields = {name: getattr(rest, name) for name in rest.model_fields_set} if rest else {}
     fields |= {name: value for name, value in values.items() if value is not None}
     if "If-Match" in parts.verb.headers and "expected_version" in fields:

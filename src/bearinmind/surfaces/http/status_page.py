@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from html import escape
 from http import HTTPStatus
+from importlib.metadata import version
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from starlette.responses import Response
 from bearinmind.errors import MindError, StoreFailure
 from bearinmind.surfaces.http import auth
 from bearinmind.surfaces.http.auth import Service
-from bearinmind.surfaces.http.metrics import StoreState, synced, version
+from bearinmind.surfaces.http.metrics import StoreState, synced
 from bearinmind.surfaces.page.files import POLICY
 from bearinmind.types import Access
 
@@ -46,9 +47,14 @@ def add(app: FastAPI, service: Service, degraded: Callable[[], tuple[str, ...]])
             status = HTTPStatus.SERVICE_UNAVAILABLE
             rows = [("Server", "not ready"), ("State", f"the store does not answer: {exc.code}")]
         if is_admin:
-            rows += [("Version", version()), *_rows(service.store())]
+            rows += [("Version", version("bearinmind")), *_rows(service.store())]
         headers = {"Content-Security-Policy": POLICY}
-        return Response(_page(rows), status, headers, "text/html; charset=utf-8")
+        lines = "\n".join(
+            f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+            for name, value in rows
+        )
+        page = _TEMPLATE.replace("{lines}", lines)
+        return Response(page, status, headers, "text/html; charset=utf-8")
 
     async def page(request: Request) -> Response:
         return await service.pool.run(lambda: answer(request))
@@ -87,11 +93,3 @@ def _rows(state: StoreState) -> Iterator[Row]:
     yield "Memories", f"{memories:,} of {len(state.uses):,} users"
     for use in state.uses[:_MOST_OWNERS]:
         yield f"User {use.owner}", f"{use.memories:,} memories, {use.bytes / _MIB:,.1f} MiB"
-
-
-def _page(rows: list[Row]) -> str:
-    lines = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in rows
-    )
-    return _TEMPLATE.replace("{lines}", lines)

@@ -25,6 +25,7 @@ from bearinmind.errors import MindError, NotAuthenticated
 from bearinmind.surfaces.http.auth import MCP as PATH
 from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.limits import body_of
+from bearinmind.surfaces.http.middleware import nothing
 from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Context
 from bearinmind.surfaces.verbs.requests import Request
@@ -58,7 +59,9 @@ class ForCaller:
 
     async def __call__(self, context: Context, verb: Verb, request: Request) -> object:
         """The answer of a verb."""
-        caller = _caller_of(context)
+        if context.request is None:
+            raise NotAuthenticated("it is not known who asks")
+        caller: Caller = context.request.state.caller
 
         def ask() -> object:
             mind = self._service.as_caller(caller, verb.access, request.writes)
@@ -84,7 +87,7 @@ class Endpoint:
         scope["route"] = self
         request = HttpRequest(scope, receive)
         try:
-            caller = await self._caller(request)
+            caller = await self._service.pool.run(lambda: self._service.identify(request))
             body = await body_of(
                 request,
                 most=self._service.settings.request_bytes,
@@ -94,7 +97,10 @@ class Endpoint:
             await self._service.problem(request, exc)(scope, receive, send)
             return
         request.state.caller = caller
-        scope["user"] = _principal(caller)
+        # A session belongs to a user, whichever of their keys they use.
+        user, access = caller.user, [caller.access]
+        token = AccessToken(token="", client_id=user, subject=user, scopes=access)
+        scope["user"] = AuthenticatedUser(token)
         sent = _Sent(send)
         await self._manager.handle_request(scope, _again(body, receive), sent)
         await self._count(scope, sent, caller.user)
@@ -108,10 +114,10 @@ class Endpoint:
             self._sessions.ended(user, session)
         elif sent.status < HTTPStatus.BAD_REQUEST:
             for surplus in self._sessions.used(user, session):
-                await self._manager.handle_request(_deleting(scope, surplus), _nothing, _unheard)
-
-    async def _caller(self, request: HttpRequest) -> Caller:
-        return await self._service.pool.run(lambda: self._service.identify(request))
+                # What their own client would send to end it.
+                header = (MCP_SESSION_ID_HEADER.encode(), surplus.encode())
+                ending = {**scope, "method": "DELETE", "headers": [header]}
+                await self._manager.handle_request(ending, nothing, _unheard)
 
 
 class Sessions:
@@ -157,34 +163,8 @@ class _Sent:
         await self._send(message)
 
 
-def _deleting(scope: Scope, session: str) -> Scope:
-    """What their own client would send to end this session of a user."""
-    header = (MCP_SESSION_ID_HEADER.encode(), session.encode())
-    return {**scope, "method": "DELETE", "headers": [header]}
-
-
-async def _nothing() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
-
-
 async def _unheard(message: Message) -> None:
     """Nobody asked, so nobody is sent."""
-
-
-def _caller_of(context: Context) -> Caller:
-    """Who sent the request of HTTP by which something came."""
-    if context.request is None:
-        raise NotAuthenticated("it is not known who asks")
-    caller: Caller = context.request.state.caller
-    return caller
-
-
-def _principal(caller: Caller) -> AuthenticatedUser:
-    """To whom a session belongs: a user, whichever of their keys they use."""
-    token = AccessToken(
-        token="", client_id=caller.user, subject=caller.user, scopes=[caller.access]
-    )
-    return AuthenticatedUser(token)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

@@ -79,7 +79,8 @@ class Resources:
         if named:
             text = texts.of_answer(await self._ask(context, *request("get", id=unquote(named[1]))))
         elif uri == BRIEF:
-            text = await self._brief(context)
+            said = [await self._ask(context, *request(name)) for name in ("stats", "brief")]
+            text = "\n\n".join(filter(None, map(texts.of_answer, said)))
         else:
             raise MemoryNotFound(
                 f"there is no resource {masked(unquote(uri))[:100]!r}",
@@ -87,11 +88,6 @@ class Resources:
             )
         shown = types.TextResourceContents(uri=params.uri, mime_type=_TEXT, text=text)
         return types.ReadResourceResult(contents=[shown])
-
-    async def _brief(self, context: Context) -> str:
-        counts = await self._ask(context, *request("stats"))
-        brief = await self._ask(context, *request("brief"))
-        return "\n\n".join(filter(None, [texts.of_answer(counts), texts.of_answer(brief)]))
 
 
 class Prompts:

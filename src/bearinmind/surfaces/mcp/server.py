@@ -47,7 +47,10 @@ def build(ask: Ask, categories: Sequence[str] = (), *, with_extra: bool = False)
     )
     # In place of the SDK's own, which writes messages into traces: they may quote what was sent.
     server.middleware[:] = [_telling_errors]
-    _hear_the_sdk()
+    logger = logging.getLogger("mcp")
+    logger.handlers = [WordlessLog()]
+    logger.setLevel(logging.WARNING)
+    logger.propagate = False
     return server
 
 
@@ -59,13 +62,6 @@ class WordlessLog(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         where = f"{record.name}:{record.lineno}"
         logs.note("mcp", where=where, **(logs.fault(error) if error else {}))
-
-
-def _hear_the_sdk() -> None:
-    logger = logging.getLogger("mcp")
-    logger.handlers = [WordlessLog()]
-    logger.setLevel(logging.WARNING)
-    logger.propagate = False
 
 
 async def _telling_errors(ctx: Context, call_next: CallNext) -> HandlerResult:

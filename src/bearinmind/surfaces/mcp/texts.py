@@ -8,7 +8,7 @@ and not the text.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -59,24 +59,9 @@ _VERDICTS = {
     Verdict.NOTHING: "Verdict: nothing. Nothing relevant is stored.",
 }
 # How a hit was found, and what an agent seldom asks of a memory. `trace` has all of it.
-_LEFT_OUT = frozenset(
-    {
-        "placings",
-        "factors",
-        "reranked",
-        "replaces",
-        "path",
-        "pointers",
-        "rank",
-        "keywords",
-        "updated_at",
-        "understood",
-        "weak",
-        "digest",
-        "evidence",
-        "undo",
-    }
-)
+_LEFT_OUT = frozenset({"updated_at", "understood", "weak", "digest", "evidence", "undo"}) | {
+    *("placings", "factors", "reranked", "replaces", "path", "pointers", "rank", "keywords"),
+}
 # What an agent has just written it need not read.
 _WRITTEN = frozenset(
     {"content", "category", "tags", "owner", "importance", "created_at", "provenance"}
@@ -95,8 +80,10 @@ _ME = UserId("")
 
 def structured(answer: object, type_: object) -> dict[str, Any]:
     """An answer as data."""
-    if isinstance(answer, a.RecallAnswer):
-        answer = _without_weak(answer)
+    if isinstance(answer, a.RecallAnswer):  # weak guesses cost an agent tokens and mislead it
+        held = {memory.id for hit in answer.hits for memory in a.memories_of(hit)}
+        as_data = tuple(id_ for id_ in answer.as_data if id_ in held)
+        answer = dataclasses.replace(answer, weak=(), as_data=as_data)
     as_data = getattr(answer, "as_data", ())
     if isinstance(answer, Stored | AlreadyKnown):
         as_data = a.as_data(answer.memory.owner, (x.memory for x in answer.may_replace))
@@ -105,13 +92,6 @@ def structured(answer: object, type_: object) -> dict[str, Any]:
     if "may_replace" in data:
         data["may_replace"] = _lean(whole["may_replace"], _LEFT_OUT | _EARLIER)
     return data | ({"notice": NOTICE} if as_data else {})
-
-
-def _without_weak(answer: a.RecallAnswer) -> a.RecallAnswer:
-    """An answer without its weak guesses, which cost an agent tokens and mislead it."""
-    held = {memory.id for hit in answer.hits for memory in a.memories_of(hit)}
-    as_data = tuple(id_ for id_ in answer.as_data if id_ in held)
-    return dataclasses.replace(answer, weak=(), as_data=as_data)
 
 
 def left_out(type_: object) -> frozenset[str]:
@@ -230,17 +210,11 @@ def _recalled(answer: a.RecallAnswer) -> str:
     ]
     guesses = f"{len(answer.weak)} weak guesses are left out; all=true gives them."
     parts = [_VERDICTS[answer.verdict], for_agents.rendered(hits, _ME)]
-    shown = {each.id for hit in hits for each in _memories_of(hit)}
+    shown = {each.id for hit in hits for each in a.memories_of(hit)}
     parts += [_conflict(x) for x in answer.conflicts if {x.newer, x.older} <= shown]
     parts += [guesses] if answer.weak else []
     parts += [f"missing from this answer: {agent_words.advice(x)}" for x in answer.degraded]
     return "\n\n".join(filter(None, parts))
-
-
-def _memories_of(hit: Hit) -> Iterator[Memory]:
-    yield hit.memory
-    yield from hit.attached
-    yield from (each.memory for each in hit.earlier)
 
 
 def _conflict(conflict: Conflict) -> str:
@@ -446,23 +420,8 @@ _CLEANED: dict[type, Callable[[Any], Any]] = {
     NotStored: lambda x: dataclasses.replace(x, hint=agent_words.advice(x.hint)),
 }
 _WITH_MEMORIES = (
-    a.RecallAnswer,
-    a.ListAnswer,
-    a.GetAnswer,
-    a.WhyAnswer,
-    a.TimelineAnswer,
-    a.SharesAnswer,
-    a.HistoryAnswer,
-    a.StoreManyAnswer,
-    a.ProposalsAnswer,
-    Review,
-    g.NeighboursAnswer,
-    g.PathAnswer,
-    Stored,
-    AlreadyKnown,
-    MayReplace,
-    Hit,
-    EarlierState,
-    ThingState,
-    Step,
+    *(a.RecallAnswer, a.ListAnswer, a.GetAnswer, a.WhyAnswer, a.TimelineAnswer, a.SharesAnswer),
+    *(a.HistoryAnswer, a.StoreManyAnswer, a.ProposalsAnswer, Review),
+    *(g.NeighboursAnswer, g.PathAnswer),
+    *(Stored, AlreadyKnown, MayReplace, Hit, EarlierState, ThingState, Step),
 )

@@ -205,7 +205,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         takes=HubsRequest,
         gives=HubsAnswer,
         path="/graph/hubs",
-        command="graph hubs",
         tool_text=Tool(
             name="graph_hubs",
             says="List the concepts that most memories mention.",
@@ -218,7 +217,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         says="What is one step away from a concept.",
         function=neighbours,
         path="/graph/neighbours",
-        command="graph neighbours",
         tool_text=Tool(
             name="graph_neighbours",
             says="Show what a concept is connected to.",
@@ -238,14 +236,12 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         takes=SubgraphRequest,
         gives=Subgraph,
         path="/graph/around",
-        command="graph subgraph",
     ),
     reads(
         name="graph.path",
         says="The shortest way from a concept to another, over relations and shared memories.",
         function=path,
         path="/graph/path",
-        command="graph path",
         tool_text=Tool(
             name="graph_path",
             says="Show how two concepts are connected.",
@@ -266,7 +262,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         takes=MergesRequest,
         gives=MergesAnswer,
         path="/graph/merges",
-        command="graph merges",
     ),
     writes(
         name="graph.merge",
@@ -274,7 +269,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         takes=MergeRequest,
         gives=Merge,
         path="/graph/merges",
-        command="graph merge",
         status=HTTPStatus.CREATED,
         example=_MERGE,
     ),
@@ -283,7 +277,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         says="Undo a merge.",
         function=unmerge,
         path="/graph/merges/end",
-        command="graph unmerge",
         example={"alias": "continuous integration"},
     ),
 )

@@ -269,8 +269,7 @@ class DeleteRequest(OneRequest):
 
     expected_version: Version | None = None
     with_earlier: bool = Field(
-        False,
-        description="Delete what it superseded, too, which would be live again otherwise.",
+        False, description="Delete what it superseded, too, which would be live again otherwise."
     )
 
 

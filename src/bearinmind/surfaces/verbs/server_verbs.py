@@ -145,7 +145,6 @@ OWN_VERBS: tuple[Verb, ...] = (
         says="Remove deleted memories for good, as planned; this cannot be undone.",
         function=purge,
         path="/purge",
-        command="purge",
         example={"ids": ["k7f29qmxt4hd"], "versions": 2, "links": 0},
     ),
     reads(
@@ -175,7 +174,6 @@ OWN_VERBS: tuple[Verb, ...] = (
     reads(
         name="accounts.my_keys",
         says="Your keys, and how much of their quotas is used today.",
-        takes=r.Nothing,
         gives=a.KeysAnswer,
         path="/me/keys",
         command="key list",
@@ -239,7 +237,6 @@ SERVER_VERBS: tuple[Verb, ...] = (
     _admin(
         name="server.shares",
         says="What everybody shares.",
-        takes=r.Nothing,
         gives=a.SharesAnswer,
         path="/shares/all",
         command="share list --everybody",
@@ -247,7 +244,6 @@ SERVER_VERBS: tuple[Verb, ...] = (
     _admin(
         name="server.sizes",
         says="How large the store is, and who has how much.",
-        takes=r.Nothing,
         gives=Sizes,
         path="/sizes",
         command="doctor",
@@ -255,7 +251,6 @@ SERVER_VERBS: tuple[Verb, ...] = (
     _admin(
         name="server.reports",
         says="The benchmark reports that the server can show.",
-        takes=r.Nothing,
         gives=ReportsAnswer,
         path="/reports",
         command="bench report",
@@ -263,7 +258,6 @@ SERVER_VERBS: tuple[Verb, ...] = (
     _admin(
         name="work.status",
         says="How far background work is.",
-        takes=r.Nothing,
         gives=WorkStatus,
         path="/work",
         command="work --status",

@@ -11,7 +11,7 @@ from typing import Any, cast, get_type_hints
 
 from bearinmind.app import Mind
 from bearinmind.surfaces.verbs.answers import MadeOfResult
-from bearinmind.surfaces.verbs.requests import Request
+from bearinmind.surfaces.verbs.requests import Nothing, Request
 from bearinmind.trace import StepKind, step
 from bearinmind.types import Access
 
@@ -39,8 +39,8 @@ class Verb:
     access: Access
     method: str  #: of HTTP
     path: str  #: under /api/v1; the fields of the request that it names are taken from it
-    command: str  #: of the command line
-    takes: type[Request] | None = None  #: what the method of `Mind` is called with, field by field
+    command: str = ""  #: of the command line, where it is not named as the verb is
+    takes: type[Request] = Nothing  #: what the method of `Mind` is called with, field by field
     gives: Any = None  #: what that method returns, or an answer that is made of it
     function: Callable[[Mind, Any], Any] | None = None  #: in place of both
     tool_text: Tool | None = None  #: None where an agent has no use for it
@@ -48,6 +48,9 @@ class Verb:
     status: HTTPStatus = HTTPStatus.OK
     #: By header of HTTP: the field of the request that is taken from it.
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "command", self.command or self.name.replace(".", " "))
 
     @property
     def operation(self) -> str:
@@ -62,7 +65,7 @@ class Verb:
     @cached_property
     def request(self) -> type[Request]:
         """The type of its request."""
-        if self.takes is not None:
+        if self.function is None:
             return self.takes
         _mind, request, _answer = self._hints.values()
         return cast("type[Request]", request)

@@ -149,7 +149,10 @@ def permission(payload: Payload) -> Outcome:
     name, arguments = str(payload.get("tool_name")), payload.get("tool_input")
     prefix = next(filter(name.startswith, PREFIXES), None)
     tool = name[len(prefix) :] if prefix else ""
-    if tool not in ALLOWED or not isinstance(arguments, dict) or not _only_adds(arguments):
+    if tool not in ALLOWED or not isinstance(arguments, dict):
+        return None, "asks the user"
+    replaces = arguments.get("supersedes") or arguments.get("kind") == "supersedes"
+    if replaces or arguments.get("sensitive"):
         return None, "asks the user"
     decision = {
         "hookEventName": "PreToolUse",
@@ -157,9 +160,3 @@ def permission(payload: Payload) -> Outcome:
         "permissionDecisionReason": "This tool of Bear in Mind reads memories or adds one.",
     }
     return {"hookSpecificOutput": decision}, f"allowed {tool}"
-
-
-def _only_adds(arguments: Payload) -> bool:
-    """Whether a call neither seals a secret nor replaces one memory by another."""
-    replaces = arguments.get("supersedes") or arguments.get("kind") == "supersedes"
-    return not (arguments.get("sensitive") or replaces)

@@ -34,7 +34,9 @@ def answer(
     prompt, id_ = payload.get("prompt"), payload.get("session_id")
     if not isinstance(prompt, str) or not isinstance(id_, str) or not id_:
         return None, "no prompt"
-    if not _is_question(prompt):
+    text = prompt.strip()
+    letters = sum(each.isalnum() for each in text[: 10 * _LEAST_LETTERS])
+    if text.startswith("/") or letters < _LEAST_LETTERS:  # no memory matters for a command
         return None, "nothing to ask"
     session = Session(settings, id_)
     known = {each["id"] for each in session.injected()}
@@ -58,13 +60,6 @@ def answer(
     if not memories:
         return None, "nothing relevant"
     return memory_text.output(EVENT, memories, INTRO), f"gave {len(memories)}"
-
-
-def _is_question(prompt: str) -> bool:
-    """Whether a memory could matter for a prompt; it does not for a command."""
-    text = prompt.strip()
-    letters = sum(each.isalnum() for each in text[: 10 * _LEAST_LETTERS])
-    return not text.startswith("/") and letters >= _LEAST_LETTERS
 
 
 def _request(prompt: str, limit: int, folder: object) -> dict[str, Any]:
