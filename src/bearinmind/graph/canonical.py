@@ -28,7 +28,7 @@ from bearinmind.text.analysis import FUNCTION_WORDS
 #: (`make bench-canonical`). So high, it finds next to nothing that the rules do not: `Paul Simon`
 #: and `Simon Paul` are at .983, `Dana Whitfield` and `Dana Whitmore` at .962. Hence rules alone
 #: decide, and neighbours are only ever proposed.
-THRESHOLD = 0.985
+THRESHOLD = 0.98
 BEGINNING = 4  # letters that two words share which may be one
 LARGEST_BLOCK = 50  # names; what so many share is no sign of anything
 FIRST_NAME_SCORE = 0.5  # one full name here begins or ends so; whether it is meant nobody knows

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: nearest, and its meaning counts all the same (docs/adr/0015).
 DEPTH = 4
 #: A memory this many deviations above the mean of all is as good as certain.
-CERTAIN = 6.0
+CERTAIN = 5.0
 #: The deviation of few memories tells little: it is mixed with a usual one, which counts as this
 #: many memories.
 _USUAL_DEVIATION = 0.04

@@ -15,10 +15,6 @@ from bearinmind.types import Fused, MemoryId, Placing, Ranking
 
 _HARDLY = 1e-9  # at its floor a leg contributes the order and nothing else
 
-#: By leg: how much its evidence counts, 1 when not named; `leg_weights` multiplies it. On six of
-#: nine sets memories are found better so, on none worse by more than .001 (docs/adr/0064).
-_COUNTS = {"dense": 1.2}
-
 
 class Merged(Sequence[Fused]):
     """Every candidate of every leg, best first; each is made on first use.
@@ -118,7 +114,7 @@ class Calibrated(_Sum):
         return [self._worth(each, alone=alone and not each.follows) for each in rankings]
 
     def _worth(self, ranking: Ranking, *, alone: bool) -> list[float]:
-        weight = self.weights.get(ranking.leg, 1.0) * _COUNTS.get(ranking.leg, 1.0)
+        weight = self.weights.get(ranking.leg, 1.0)
         evidence = [candidate.evidence for candidate in ranking.candidates]
         if alone:
             return _proportions(ranking, weight * (max(evidence, default=0.0) or 1.0))

@@ -17,6 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple, Self
 
+from bearinmind.recall.dense import CERTAIN
 from bearinmind.recall.lexical import TELLING_TOTAL, information
 from bearinmind.text import analysis
 from bearinmind.types import Fused, Memory, MemoryId, Placing, Ranking, Verdict
@@ -55,7 +56,8 @@ EXACT = 0.95  #: the least probability of a memory that holds what is quoted
 _WORDS, _MEANING, _BOTH = "words", "meaning", "both"  # which legs answered
 _READ = "read"  # both did, and a model has read the hit
 _LEXICAL, _DENSE, _GRAPH = "lexical", "dense", "graph"
-_DEVIATIONS = 6.0  # per unit of the dense leg's evidence
+_DEVIATIONS = 6.0  # per unit of the dense leg's evidence, as the weights were fitted
+_UNIT = CERTAIN / _DEVIATIONS  # what the leg gives now in that unit
 _NATS = 10.0  # of information per unit of `words_beyond_chance`
 _POOL = 20
 _THOUSAND, _MANY = 3.0, 4.0  # decades of memories; more than 10,000 make no difference
@@ -263,13 +265,14 @@ class Evidence:
         if placing is None or self._dense is None:
             absent = dict.fromkeys((name for name in SIGNS if name.startswith("meaning")), 0.0)
             return absent | {"meaning_beyond_chance": _beyond_chance(0.0, self._among)}
-        last = self._dense.candidates[:_POOL][-1].evidence
+        last = self._dense.candidates[:_POOL][-1].evidence * _UNIT
+        evidence = placing.evidence * _UNIT
         return {
-            "meaning": min(_MOST, placing.evidence),
-            "meaning_beyond_chance": _beyond_chance(placing.evidence, self._among),
+            "meaning": min(_MOST, evidence),
+            "meaning_beyond_chance": _beyond_chance(evidence, self._among),
             "meaning_reach": _reach(placing.score, self._dense.floor),
             "meaning_first": self._telling / placing.rank,
-            "meaning_above_pool": min(_MOST, max(0.0, placing.evidence - last)),
+            "meaning_above_pool": min(_MOST, max(0.0, evidence - last)),
         }
 
     def _margins(self, evidence: float) -> dict[str, float]:
@@ -315,7 +318,8 @@ def _trusted(odds: float, words: int) -> float:
 
 def _evidence(placings: Placings) -> float:
     """What all legs say for a memory."""
-    return math.fsum(placing.evidence for placing in placings.values())
+    units = ((x.evidence, _UNIT if leg == _DENSE else 1.0) for leg, x in placings.items())
+    return math.fsum(evidence * unit for evidence, unit in units)
 
 
 def _reach(cosine: float, mean: float) -> float:
