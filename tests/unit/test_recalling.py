@@ -105,6 +105,7 @@ def test_a_time_in_the_question_lifts_what_is_from_it(
     earlier = memory.store("decided about the walrus: more fish").memory
     clock.advance(days=60)
     last_week = memory.store("about the walrus it was decided at length: a pool").memory
+    memory.resolve(last_week.id, "both", earlier.id)  # two decisions, not two states of one
     clock.advance(days=7)
 
     assert ids(memory, question) == [last_week.id, earlier.id]
