@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The leg looks this many times deeper than the pool: what another leg found is seldom among the
 #: nearest, and its meaning counts all the same (docs/adr/0015).
 DEPTH = 4
-#: A memory this many deviations above the mean of all is as good as certain.
+#: A memory this many deviations above the mean of all is as good as certain (docs/adr/0064).
 CERTAIN = 5.0
 #: The deviation of few memories tells little: it is mixed with a usual one, which counts as this
 #: many memories.
