@@ -37,6 +37,7 @@ OWN_SETS = ("agent-store", "changes", "notes", "stores", "unanswerable")
 PAIRS = ("train", "train2", "train3")
 BACKGROUND = ("background", "background2")
 LONG_TIMES = 2  # that threads and stores of long memories are there: memories are long
+SUBJECTS_TIMES = 5  # ... and threads in which the same is said of several people or things
 #: They overlap with sets that are reported on, or hold no questions.
 LEFT_OUT = ("strategyqa-facts", "sni-adversarialqa-answerable", "intents")
 IN_A_ROW = 10  # words that two texts may not have in common
@@ -63,13 +64,15 @@ def main() -> None:
         "passages": passages,
         "questions": questions,
         "pairs": [line for name in PAIRS for line in _lines(DATA / "changes" / f"{name}.jsonl")],
-        "threads": _with_long("threads"),
+        "threads": _with_long("threads")
+        + SUBJECTS_TIMES * [*_lines(DATA / "changes" / "subject_threads.jsonl")],
         "stores": _with_long("stores"),
         "background": [
             (line["user_id"], line["content"])
             for name in BACKGROUND
             for line in _lines(DATA / "changes" / f"{name}.jsonl")
         ],
+        "everyday": [line["q"] for line in _lines(DATA / "changes" / "everyday.jsonl")],
         "labelled": [*_labelled()],
         "chosen": [*_chosen()],
         "answering": [*_answering()],

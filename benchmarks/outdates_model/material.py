@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from outdates_model.network import DEVICE, Reader
+from outdates_model.subjects import Subjects
 
 CLS, SEP = 101, 102  # tokens before the first text, and behind each
 MOST_QUESTION, MOST_TEXT = 48, 128  # tokens that are read
@@ -33,6 +34,21 @@ BASE = "e5-small"  #: what the training starts from, and what finds wrong answer
 VARIANTS = 3  # of each text, in which it stands among others
 SHORTEST_LONG, LONGEST_LONG = 110, 420  # characters of such a text
 OF_OWN_WORLD = 0.5  # of the texts beside it, unless they may answer the same questions
+OTHER_SUBJECT = 0.6  # how often one of the texts beside a question says it of somebody else ...
+OF_OTHERS = 0.2  # ... and of the pairs of memories that differ in the subject, how many are learnt
+#: Public sources whose questions are about the world at large: no memory answers one.
+GENERAL_KNOWLEDGE = (
+    "medquad",
+    "qed-nq",
+    "selqa",
+    "sni-boolq",
+    "sni-qasc-facts",
+    "squad-sentences",
+    "squadshifts-new_wiki",
+)
+UNRELATED = 10_000  # of them, that are put to memories ...
+EVERYDAY_TIMES = 6  # ... beside everyday questions that no memory answers, so many times each ...
+BY_CHANCE = 3  # ... but not to the nearest memories of all worlds: one may answer by chance
 
 
 class Thread(NamedTuple):
@@ -118,6 +134,17 @@ class Question(NamedTuple):
     counts: float
     near: list[int]  #: texts that seem to answer and do not
     elsewhere: list[int]  #: texts of other worlds that are a little like it
+    of_others: Sequence[int] = ()  #: what answers it, said of somebody else
+
+
+class Asked(NamedTuple):
+    """A question of a thread, before the texts are known that are near to it."""
+
+    world: str
+    answers: list[int]
+    others: list[int]
+    counts: float
+    of_others: list[int]
 
 
 class Choice(NamedTuple):
@@ -155,25 +182,18 @@ class Material:
         self.questions: list[Question] = []
         asked = [x["text"] for x in data["questions"]]
         sources = [x["source"] for x in data["questions"]]
+        known = [place for place, source in enumerate(sources) if source in GENERAL_KNOWLEDGE]
+        unrelated = [asked[place] for place in random.sample(known, UNRELATED)]
+        unrelated += EVERYDAY_TIMES * data["everyday"]
+        asked += unrelated
         self.pairs: list[tuple[int, int, bool]] = []
-        worlds: dict[str, set[int]] = {}
-        own: list[tuple[str, list[int], list[int], float]] = []
-        #: Where the older states what was, where it does not answer, and where only it answers.
-        self.choices: tuple[list[Choice], ...] = ([], [], [])
-        large: list[list[int]] = []  # threads of many memories
-        for thread in map(as_thread, data["pairs"] + data["threads"] + data["stores"]):
-            ids = self._take(thread)
-            worlds.setdefault(thread.world, set()).update(ids)
-            if thread.pairs and len(ids) > THREAD:
-                large.append(ids)
-            for text, now, stale, counts in thread.asks:
-                answers = [ids[x] for x in (*now, *stale)]
-                is_small = thread.pairs and len(ids) <= THREAD  # else the nearest are looked for
-                others = [x for x in ids if x not in answers and is_small]
-                if thread.pairs:
-                    self._add_choices(len(asked), ids, now, stale)
-                own.append((thread.world, answers, others, counts))
-                asked.append(text)
+        #: Where the older states what was, where it does not answer, where only it answers, and
+        #: where the other one says it of somebody else.
+        self.choices: tuple[list[Choice], ...] = ([], [], [], [])
+        self.of_others: list[tuple[int, int]] = []  #: memories of two subjects ...
+        self.said_of_others: list[int] = []  #: ... and the latter alone
+        threads = [*map(as_thread, data["pairs"] + data["threads"] + data["stores"])]
+        own, worlds, large = self._take_all(threads, asked)
         background: dict[str, set[int]] = {}
         for user, content in data["background"]:
             background.setdefault(user, set()).add(self._of(content))
@@ -200,11 +220,41 @@ class Material:
         self._vectors = embedded(miner, self.texts, len(texts))
         self._add_general(data["questions"], sources)
         self.general = len(self.questions)
+        memories = sorted({*chain(*worlds.values())})
+        self._add_unrelated(len(unrelated), memories)
+        self.first_own = len(self.questions)
         of_stores = sum(len(store["asks"]) for store in data["stores"])
         self.first_store = len(asked) - of_stores
         self._add_own(own, {world: sorted(ids) for world, ids in worlds.items()})
         self._leave_out_far(large)
         self.neighbours = self._neighbours([*worlds.values(), *background.values()])
+
+    def _take_all(
+        self, threads: Sequence[Thread], asked: list[str]
+    ) -> tuple[list[Asked], dict[str, set[int]], list[list[int]]]:
+        """Take the memories of all threads; their questions, worlds, and the large threads.
+
+        The texts of the questions are added to `asked`.
+        """
+        own: list[Asked] = []
+        worlds: dict[str, set[int]] = {}
+        large: list[list[int]] = []
+        subjects = Subjects([text for thread in threads for text in thread.memories])
+        for thread in threads:
+            ids = self._take(thread)
+            worlds.setdefault(thread.world, set()).update(ids)
+            if thread.pairs and len(ids) > THREAD:
+                large.append(ids)
+            for text, now, stale, counts in thread.asks:
+                answers = [ids[x] for x in (*now, *stale)]
+                is_small = thread.pairs and len(ids) <= THREAD  # else the nearest are looked for
+                others = [x for x in ids if x not in answers and is_small]
+                if thread.pairs:
+                    self._add_choices(len(asked), ids, now, stale)
+                said = [*self._of_others(subjects, len(asked), text, ids, now, stale)]
+                own.append(Asked(thread.world, answers, others, counts, said))
+                asked.append(text)
+        return own, worlds, large
 
     def _take(self, thread: Thread) -> list[int]:
         """Take the memories of a thread and its pairs; the numbers of the memories."""
@@ -221,6 +271,30 @@ class Material:
                 continue
             kind = 2 if older in now else int(older not in stale)
             self.choices[kind].append(Choice(question, ids[older], ids[newer], newer in now))
+
+    def _of_others(
+        self,
+        subjects: Subjects,
+        question: int,
+        asked: str,
+        ids: list[int],
+        now: list[int],
+        stale: list[int],
+    ) -> Iterator[int]:
+        """What answers a question, said of somebody else; it is the better answer to nothing."""
+        for place in now:
+            text = self.contents[ids[place]]
+            other = subjects.swapped(asked, text)
+            if other is None:
+                continue
+            said = self._of(other.text)
+            self.said_of_others.append(said)
+            yield said
+            self.choices[3].append(Choice(question, said, ids[place], is_newer=True))
+            for older in (place, *stale):
+                self.choices[3].append(Choice(question, ids[older], said, is_newer=False))
+                if other.subject in self.contents[ids[older]]:
+                    self.of_others.append((ids[older], said))
 
     def kind(self, row: tuple[int, int, int]) -> int:
         """What a development row shows: 0 two memories, 1 with a question, 2 a question and one."""
@@ -240,6 +314,8 @@ class Material:
             for own in sorted(ids):
                 for _ in range(VARIANTS):
                     yield own, self._surrounded(own, near, every)
+        for own in self.said_of_others:
+            yield own, self._surrounded(own, [], every)
 
     def _surrounded(self, own: int, near: Sequence[int], every: Sequence[int]) -> str:
         parts = [self.contents[own]]
@@ -284,30 +360,38 @@ class Material:
             ]
             self.questions.append(Question(each["answers"], each["others"], 1.0, wrong[:20], []))
 
+    def _add_unrelated(self, count: int, memories: list[int]) -> None:
+        """Questions about the world at large, with memories that are near to them."""
+        places = [*range(self.general, self.general + count)]
+        for near in self._nearest(places, memories, BY_CHANCE + 20):
+            self.questions.append(Question([], [], 1.0, near[BY_CHANCE:], []))
+
     def _add_own(
         self,
-        own: list[tuple[str, list[int], list[int], float]],
+        own: list[Asked],
         worlds: dict[str, list[int]],
     ) -> None:
         near: dict[int, list[int]] = {}
         of_world = {world: {*ids} for world, ids in worlds.items()}
         for world, ids in worlds.items():
             places = [place for place, each in enumerate(own) if each[0] == world]
-            rows = self._nearest([self.general + place for place in places], ids, 16)
+            rows = self._nearest([self.first_own + place for place in places], ids, 16)
             near |= zip(places, rows, strict=True)
         memories = sorted({*chain(*worlds.values())})
-        places = [self.general + place for place in range(len(own))]
+        places = [self.first_own + place for place in range(len(own))]
         for place, far in enumerate(self._nearest(places, memories, FURTHEST)):
-            world, answers, others, counts = own[place]
+            world, answers, others, counts, said = own[place]
             wrong = [x for x in near[place] if x not in answers and x not in others]
             elsewhere = [x for x in far[NEAREST:] if x not in of_world[world]]
-            self.questions.append(Question(answers, others, counts, wrong[:12], elsewhere))
+            self.questions.append(Question(answers, others, counts, wrong[:12], elsewhere, said))
 
     def _leave_out_far(self, threads: list[list[int]]) -> None:
         """Tell changes and near-misses apart, without what is easily told in large threads."""
         far = self._far(threads)
         self.changes = [pair for pair in self.pairs if pair[2]]
         self.near_misses = [x for x in self.pairs if not x[2] and frozenset(x[:2]) not in far]
+        some = random.sample(self.of_others, round(OF_OTHERS * len(self.of_others)))
+        self.near_misses += [(older, newer, False) for older, newer in some]
         self.choices = tuple(
             [x for x in kind if self._is_near(x) or frozenset((x.older, x.newer)) not in far]
             for kind in self.choices
@@ -344,6 +428,8 @@ class Material:
         """Texts beside a question, the one that answers first, and their labels."""
         chosen = [random.choice(question.answers)] if question.answers else []
         labels = [1.0] * len(chosen)
+        if question.of_others and random.random() < OTHER_SUBJECT:
+            chosen.append(random.choice(question.of_others))
         chosen += random.sample(question.others, min(3, len(question.others)))
         chosen += random.sample(question.elsewhere, min(ELSEWHERE, len(question.elsewhere)))
         more = max(1, CANDIDATES - 1 - len(chosen))

@@ -43,7 +43,8 @@ NEIGHBOUR_COUNTS = 0.7  # as much as a labelled pair
 CHANGES = 0.45  # of the labelled pairs in a step
 ELSEWHERE = 0.3  # of the texts that do not answer a question, taken from elsewhere in its world
 AMONG_OTHERS = 0.4  # of the texts of our own that are read among others
-KINDS = (0.4, 0.2, 0.4)  # of the choices: stale and current, nothing and current, current first
+#: Of the choices: stale and current, nothing and current, current first, said of somebody else.
+KINDS = (0.42, 0.15, 0.37, 0.06)
 LABELS_COUNT = 0.3  # as much as what the teacher says
 KEPT, KEPT_EVERY = 0.99, 5  # of the mean of the weights, at every fifth step
 SUREST = 8.0  # log odds of a teacher: more makes nothing surer
@@ -56,6 +57,7 @@ class Phase(NamedTuple):
     seconds: float
     rate: float
     general: int  #: questions of the public texts in a step ...
+    unrelated: int  #: ... of them, put to memories ...
     own: int  #: ... of the training pairs and threads ...
     stores: int  #: ... and of small stores
     labelled: int  #: pairs in a step ...
@@ -64,11 +66,11 @@ class Phase(NamedTuple):
 
 
 TEACHER: tuple[Phase, ...] = (
-    Phase(140, 1e-4, 96, 16, 8, 24, 40, 24),
-    Phase(480, 6e-5, 10, 48, 28, 88, 80, 120),
+    Phase(140, 1e-4, 96, 4, 16, 8, 24, 40, 24),
+    Phase(480, 6e-5, 10, 12, 48, 28, 88, 80, 120),
 )
-FURTHER: tuple[Phase, ...] = (Phase(480, 5e-5, 12, 48, 36, 88, 80, 120),)
-STUDENT: tuple[Phase, ...] = (Phase(480, 2e-4, 24, 44, 40, 80, 88, 120),)
+FURTHER: tuple[Phase, ...] = (Phase(480, 5e-5, 10, 12, 46, 36, 92, 76, 128),)
+STUDENT: tuple[Phase, ...] = (Phase(480, 2e-4, 24, 12, 44, 40, 80, 88, 120),)
 HEADS, INNER = 8, 512  # of a student's layer
 
 
@@ -151,7 +153,8 @@ class Training:
     def _questions(self, phase: Phase) -> tuple[list[Row], Tensor, Tensor]:
         material = self.material
         chosen = random.sample(range(material.general), phase.general)
-        chosen += random.sample(range(material.general, material.first_store), phase.own)
+        chosen += random.sample(range(material.general, material.first_own), phase.unrelated)
+        chosen += random.sample(range(material.first_own, material.first_store), phase.own)
         chosen += random.sample(range(material.first_store, len(material.questions)), phase.stores)
         groups = [material.candidates(material.questions[place]) for place in chosen]
         rows = [
