@@ -7,7 +7,7 @@ caller.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from secrets import token_hex
@@ -380,9 +380,11 @@ def note(transaction: Owned, changed: Mapping[Subject, tuple[str, ...]]) -> dict
 
 
 def note_written(
-    transaction: Owned, ids: Iterable[MemoryId] = (), links: Iterable[Link] = ()
+    transaction: Owned, ids: Collection[MemoryId] = (), links: Collection[Link] = ()
 ) -> None:
-    """Number memories and links that were written."""
+    """Number memories and links that were written, if the owner has a feed: few have."""
+    if not (ids or links) or transaction.row("feed") is None:
+        return
     linked = [link_subject(link.source, link.kind, link.target) for link in links]
     note(transaction, dict.fromkeys([*map(memory_subject, ids), *linked], ()))
 

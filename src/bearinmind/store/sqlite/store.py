@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Self
 from bearinmind.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
 from bearinmind.store import database, rows, writes
 from bearinmind.store.access import AccessInDatabase
-from bearinmind.store.database import Database, Owned, Row
-from bearinmind.store.estimates import Estimates, deciding
+from bearinmind.store.database import Database, Estimates, Owned, Row, deciding
 from bearinmind.store.graph import GraphInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.queues import QueuesInDatabase
