@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from bearinmind.app.states import States
 from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
-from bearinmind.errors import InvalidQuery, InvalidSetting, WorkFailure
+from bearinmind.errors import InvalidQuery
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader, open_reader
 from bearinmind.models import encoder_socket, factory, forks
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from bearinmind.app.server import Server
     from bearinmind.app.sync import Sync, Transfer
     from bearinmind.app.work import Work
-    from bearinmind.curate.review import ChatJudge, CurationThread
+    from bearinmind.curate.review import CurationThread
     from bearinmind.sync.replica import SyncLoop
 
     BackgroundThread: TypeAlias = SyncLoop[Mind] | CurationThread
@@ -323,32 +323,6 @@ def reranker_of(settings: Settings) -> factory.OwnedReranker | None:
             url=settings.llm_url, key=settings.llm_key, model=settings.llm_model
         ),
         provider_keys=settings.provider_keys,
-    )
-
-
-def judge_of(settings: Settings) -> ChatJudge:
-    """The chat model that compares memories where no rule is sure; nothing is sent yet."""
-    from bearinmind.curate.review import ChatJudge  # noqa: PLC0415
-    from bearinmind.models import token_budget  # noqa: PLC0415
-    from bearinmind.models.chat import DIALECTS  # noqa: PLC0415
-    from bearinmind.models.outbound_http import Patience  # noqa: PLC0415  most curate by rules alone
-
-    if settings.llm_url is None or settings.llm_model is None:
-        raise InvalidSetting(
-            "no chat model is configured", hint="Set `llm_url` and `llm_model`, or leave --ask out."
-        )
-    return ChatJudge(
-        token_budget.MeteredChat(
-            token_budget.Address(settings.llm_url, settings.llm_key, settings.llm_model),
-            DIALECTS[settings.llm_dialect],
-            lambda account: token_budget.DailyTokens(
-                cache_folder() / "llm-tokens.db",
-                f"curation by {account}",
-                settings.llm_daily_tokens,
-                failure=WorkFailure,
-            ),
-            patience=Patience(answer=60.0, total=90.0, tries=2, longest_pause=5.0),
-        )
     )
 
 
