@@ -27,7 +27,7 @@ from bearinmind.errors.flaws import allowed, shortened
 from bearinmind.models.outbound_http import address_of, is_safe
 from bearinmind.recall.graph_leg import Spread
 from bearinmind.recall.lexical import LexicalWeights
-from bearinmind.settings import LEGS, PROVIDER_VARIABLES, SettingFields
+from bearinmind.settings import SettingFields
 from bearinmind.text import embedded_text
 from bearinmind.text.store_name import StoreFile, StoreName, StoreServer, fingerprint, store_name
 
@@ -36,6 +36,15 @@ PREFIX = "BEARINMIND_"
 FILE_VARIABLE = PREFIX + "CONFIG"
 #: Names the store.
 STORE_VARIABLE = PREFIX + "STORE"
+#: Every leg that a recall can have.
+LEGS = ("lexical", "dense", "graph")
+#: The usual variables for the key of each provider.
+PROVIDER_VARIABLES = {
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "jina": ("JINA_API_KEY",),
+}
 
 
 def default_file() -> Path:

@@ -14,16 +14,6 @@ from bearinmind.text import embedded_text
 from bearinmind.text.store_name import StoreFile, StoreName, StoreServer
 from bearinmind.types import Trust
 
-#: Every leg that a recall can have.
-LEGS = ("lexical", "dense", "graph")
-#: The usual variables for the key of each provider.
-PROVIDER_VARIABLES = {
-    "openai": ("OPENAI_API_KEY",),
-    "voyage": ("VOYAGE_API_KEY",),
-    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
-    "jina": ("JINA_API_KEY",),
-}
-
 _Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _Name = Annotated[str, Field(min_length=1, max_length=300)]
