@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
-from bearinmind.store import estimates
+from bearinmind.store import database
 from bearinmind.text import analysis
 from bearinmind_bench.evaluation import EvaluationSet, load
 from bearinmind_bench.metrics import HEADLINE
@@ -58,7 +58,7 @@ def _no_function_words() -> AbstractContextManager[object]:
 
 def _pruned(enough: int) -> Callable[[], AbstractContextManager[object]]:
     """How many matches the rarest terms must have before common ones are left out."""
-    return lambda: patch.multiple(estimates, _ENOUGH=enough, _FEWER=enough)
+    return lambda: patch.multiple(database, _ENOUGH=enough, _FEWER=enough)
 
 
 VARIANTS: dict[str, Callable[[], AbstractContextManager[object]]] = {

@@ -27,11 +27,10 @@ import typer.main
 from typer.testing import CliRunner
 
 from bearinmind import errors
-from bearinmind.config import PREFIX, Settings
+from bearinmind.config import PREFIX, PROVIDER_VARIABLES, Settings
 from bearinmind.models import local
 from bearinmind.models.factory import EMBEDDER_FORMS, RERANKER_FORMS
 from bearinmind.recall.lexical import LexicalWeights
-from bearinmind.settings import PROVIDER_VARIABLES
 from bearinmind.surfaces.cli import terminal
 from bearinmind.surfaces.cli.main import app
 from bearinmind.surfaces.failures import InternalError, meaning_of

@@ -19,8 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bearinmind.app import Mind
-from bearinmind.config import Settings
-from bearinmind.settings import PROVIDER_VARIABLES
+from bearinmind.config import PROVIDER_VARIABLES, Settings
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock, counting_ids, empty_file
 from bearinmind.types import Memory, MemoryId, Provenance, UserId

@@ -8,86 +8,43 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
 import platformdirs
-from pydantic import Field, SecretStr, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    SecretStr,
+    ValidationError,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from bearinmind import errors
 from bearinmind.errors.flaws import allowed, shortened
-from bearinmind.models.outbound_http import is_safe
-from bearinmind.settings import PROVIDER_VARIABLES, SettingFields, must_name
-from bearinmind.text.store_name import StoreFile, fingerprint
-
-_Name = Annotated[str, Field(min_length=1, max_length=300)]
-
-
-class ProviderFields(SettingFields):
-    """What a server knows of providers, and whom they may let in."""
-
-    oauth_issuers: tuple[_Name, ...] = Field(
-        default=(),
-        description="OpenID providers whose tokens the server takes; people sign in at the first.",
-    )
-    oidc_client_id: _Name | None = Field(
-        default=None, description="What the server is called there; without, nobody signs in."
-    )
-    oidc_client_secret: SecretStr | None = Field(
-        default=None, description="Its secret there, if it has one; never shown."
-    )
-    oidc_scopes: tuple[_Name, ...] = Field(
-        default=("openid", "email"), description="What the provider is asked about who signs in."
-    )
-    oidc_claim: Literal["email", "sub"] = Field(
-        default="email",
-        description="What names the user: a verified address, or the id at the provider.",
-    )
-    oidc_users: dict[str, _Name] = Field(
-        default_factory=dict,
-        description="By that claim, in lower case: the user, where they differ.",
-    )
-    oidc_domains: tuple[Annotated[_Name, StringConstraints(to_lower=True)], ...] = Field(
-        default=(), description="Domains whose addresses alone are let in; none: any."
-    )
-    oidc_groups: tuple[_Name, ...] = Field(
-        default=(), description="Groups whose members alone are let in; none: any."
-    )
-    oidc_groups_claim: _Name = Field(
-        default="groups", description="The claim in which the provider names the groups."
-    )
-    oidc_create: bool = Field(
-        default=False,
-        description="Add who is new as a user; needs `oidc_domains` or `oidc_groups`, or `*`.",
-    )
-    oidc_access: Literal["read", "write"] = Field(
-        default="write", description="Most access of who is let in by a provider."
-    )
-    oidc_admin_groups: tuple[_Name, ...] = Field(
-        default=(), description="Groups whose members may have admin access."
-    )
-
-    @model_validator(mode="after")
-    def _providers_are_used_safely(self) -> Self:
-        for issuer in self.oauth_issuers:
-            if not is_safe(issuer) or not {"?", "#"}.isdisjoint(issuer):
-                raise ValueError(f"oauth_issuers names {issuer!r}, which is no https address")
-        if self.oidc_client_id and not self.oauth_issuers:
-            raise ValueError("oidc_client_id is set, and oauth_issuers names no provider")
-        if self.oidc_claim == "sub" and len(self.oauth_issuers) > 1:
-            raise ValueError("oidc_claim = 'sub' needs one provider: two may give the same id")
-        if self.oidc_create and not (self.oidc_domains or self.oidc_groups):
-            raise ValueError("oidc_create needs oidc_domains or oidc_groups; `*` is any")
-        return self
-
+from bearinmind.models.outbound_http import address_of, is_safe
+from bearinmind.recall.graph_leg import Spread
+from bearinmind.recall.lexical import LexicalWeights
+from bearinmind.settings import SettingFields
+from bearinmind.text import embedded_text
+from bearinmind.text.store_name import StoreFile, StoreName, StoreServer, fingerprint, store_name
 
 PREFIX = "BEARINMIND_"
 #: Names the configuration file itself, so it cannot be a setting inside it.
 FILE_VARIABLE = PREFIX + "CONFIG"
 #: Names the store.
 STORE_VARIABLE = PREFIX + "STORE"
+#: Every leg that a recall can have.
+LEGS = ("lexical", "dense", "graph")
+#: The usual variables for the key of each provider.
+PROVIDER_VARIABLES = {
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "jina": ("JINA_API_KEY",),
+}
 
 
 def default_file() -> Path:
@@ -116,7 +73,7 @@ def process_environment(variables: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **variables}
 
 
-class Settings(ProviderFields):
+class Settings(SettingFields):
     """Everything that can be configured."""
 
     @property
@@ -129,15 +86,80 @@ class Settings(ProviderFields):
             return self.store.path
         return state_folder() / "stores" / fingerprint(self.store)
 
+    @field_validator("store", mode="plain")
+    @classmethod
+    def _store_is_named(cls, value: object) -> StoreName:
+        return store_name(value)
+
+    @field_validator("replica", mode="plain")
+    @classmethod
+    def _replica_is_a_server(cls, value: object) -> StoreServer | None:
+        if value is None or isinstance(value, StoreServer):
+            return value
+        return StoreServer.at(str(value))
+
+    @field_serializer("store", "replica")
+    def _without_password(self, name: StoreName | None) -> str | None:
+        return None if name is None else str(name)
+
+    @model_validator(mode="after")
+    def _weights_are_of_known_things(self) -> Self:
+        _must_name("leg_weights", self.leg_weights, LEGS, "a leg")
+        for setting, names, weights, thing in (
+            ("lexical", self.lexical, LexicalWeights, "a lexical weight"),
+            ("graph", self.graph, Spread, "a weight of the graph leg"),
+        ):
+            _must_name(setting, names, (field.name for field in fields(weights)), thing)
+        return self
+
+    @field_validator("embedded_text")
+    @classmethod
+    def _recipe_is_known(cls, recipe: str) -> str:
+        embedded_text.parts(recipe)
+        return recipe
+
+    @field_validator("provider_keys")
+    @classmethod
+    def _providers_are_known(cls, keys: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        _must_name("provider_keys", keys, PROVIDER_VARIABLES, "a provider")
+        return keys
+
+    @field_validator("server_url")
+    @classmethod
+    def _url_is_an_address(cls, url: str | None) -> str | None:
+        if url is not None:
+            address_of(url, "server")
+        return url
+
+    @model_validator(mode="after")
+    def _providers_are_used_safely(self) -> Self:
+        for issuer in self.oauth_issuers:
+            if not is_safe(issuer) or not {"?", "#"}.isdisjoint(issuer):
+                raise ValueError(f"oauth_issuers names {issuer!r}, which is no https address")
+        if self.oidc_client_id and not self.oauth_issuers:
+            raise ValueError("oidc_client_id is set, and oauth_issuers names no provider")
+        if self.oidc_claim == "sub" and len(self.oauth_issuers) > 1:
+            raise ValueError("oidc_claim = 'sub' needs one provider: two may give the same id")
+        if self.oidc_create and not (self.oidc_domains or self.oidc_groups):
+            raise ValueError("oidc_create needs oidc_domains or oidc_groups; `*` is any")
+        return self
+
     @model_validator(mode="after")
     def _settings_agree(self) -> Self:
-        must_name("decay_days", self.decay_days, self.categories, "a category")
+        _must_name("decay_days", self.decay_days, self.categories, "a category")
         # The graph leg starts from the results of the others, and finds little by itself.
         legs = ["lexical", *(["dense"] if self.embedder != "none" else ())]
         if not any(self.leg_weights.get(leg, 1.0) for leg in legs):
             names = " and ".join(legs)
             raise ValueError(f"leg_weights turns every leg off that searches by itself ({names})")
         return self
+
+
+def _must_name(setting: str, names: Iterable[str], known: Iterable[str], thing: str) -> None:
+    """Check the names in a table."""
+    allowed = [*known]
+    if unknown := ", ".join(sorted({*names} - {*allowed})):
+        raise ValueError(f"{setting} names {unknown}, not {thing} ({', '.join(allowed)})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

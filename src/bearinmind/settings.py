@@ -2,59 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    field_serializer,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 from bearinmind.models.factory import checked_embedder, checked_reranker
-from bearinmind.models.outbound_http import address_of
-from bearinmind.recall.graph_leg import Spread
-from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.text import embedded_text
-from bearinmind.text.store_name import StoreFile, StoreName, StoreServer, store_name
+from bearinmind.text.store_name import StoreFile, StoreName, StoreServer
 from bearinmind.types import Trust
-
-#: Every leg that a recall can have.
-LEGS = ("lexical", "dense", "graph")
-#: The usual variables for the key of each provider.
-PROVIDER_VARIABLES = {
-    "openai": ("OPENAI_API_KEY",),
-    "voyage": ("VOYAGE_API_KEY",),
-    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
-    "jina": ("JINA_API_KEY",),
-}
 
 _Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _Name = Annotated[str, Field(min_length=1, max_length=300)]
-
-
-def must_name(setting: str, names: Iterable[str], known: Iterable[str], thing: str) -> None:
-    """Check the names in a table."""
-    allowed = [*known]
-    if unknown := ", ".join(sorted({*names} - {*allowed})):
-        raise ValueError(f"{setting} names {unknown}, not {thing} ({', '.join(allowed)})")
-
-
-def _data_folder() -> Path:
-    return Path(platformdirs.user_data_dir("bearinmind", appauthor=False))
+_data_folder = partial(platformdirs.user_data_path, "bearinmind", appauthor=False)
 
 
 class SettingFields(BaseModel):
-    """Everything that can be configured. The order is that of the reference."""
+    """Everything that can be configured, in the order of the reference; `config` checks it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -438,47 +405,45 @@ class SettingFields(BaseModel):
         default=None, description="The key for that server; never shown."
     )
 
-    @field_validator("store", mode="plain")
-    @classmethod
-    def _store_is_named(cls, value: object) -> StoreName:
-        return store_name(value)
+    # ---- providers of OpenID: what a server knows of them, and whom they may let in
 
-    @field_validator("replica", mode="plain")
-    @classmethod
-    def _replica_is_a_server(cls, value: object) -> StoreServer | None:
-        if value is None or isinstance(value, StoreServer):
-            return value
-        return StoreServer.at(str(value))
-
-    @field_serializer("store", "replica")
-    def _without_password(self, name: StoreName | None) -> str | None:
-        return None if name is None else str(name)
-
-    @model_validator(mode="after")
-    def _weights_are_of_known_things(self) -> Self:
-        must_name("leg_weights", self.leg_weights, LEGS, "a leg")
-        for setting, names, weights, thing in (
-            ("lexical", self.lexical, LexicalWeights, "a lexical weight"),
-            ("graph", self.graph, Spread, "a weight of the graph leg"),
-        ):
-            must_name(setting, names, (field.name for field in fields(weights)), thing)
-        return self
-
-    @field_validator("embedded_text")
-    @classmethod
-    def _recipe_is_known(cls, recipe: str) -> str:
-        embedded_text.parts(recipe)
-        return recipe
-
-    @field_validator("provider_keys")
-    @classmethod
-    def _providers_are_known(cls, keys: dict[str, SecretStr]) -> dict[str, SecretStr]:
-        must_name("provider_keys", keys, PROVIDER_VARIABLES, "a provider")
-        return keys
-
-    @field_validator("server_url")
-    @classmethod
-    def _url_is_an_address(cls, url: str | None) -> str | None:
-        if url is not None:
-            address_of(url, "server")
-        return url
+    oauth_issuers: tuple[_Name, ...] = Field(
+        default=(),
+        description="OpenID providers whose tokens the server takes; people sign in at the first.",
+    )
+    oidc_client_id: _Name | None = Field(
+        default=None, description="What the server is called there; without, nobody signs in."
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None, description="Its secret there, if it has one; never shown."
+    )
+    oidc_scopes: tuple[_Name, ...] = Field(
+        default=("openid", "email"), description="What the provider is asked about who signs in."
+    )
+    oidc_claim: Literal["email", "sub"] = Field(
+        default="email",
+        description="What names the user: a verified address, or the id at the provider.",
+    )
+    oidc_users: dict[str, _Name] = Field(
+        default_factory=dict,
+        description="By that claim, in lower case: the user, where they differ.",
+    )
+    oidc_domains: tuple[Annotated[_Name, StringConstraints(to_lower=True)], ...] = Field(
+        default=(), description="Domains whose addresses alone are let in; none: any."
+    )
+    oidc_groups: tuple[_Name, ...] = Field(
+        default=(), description="Groups whose members alone are let in; none: any."
+    )
+    oidc_groups_claim: _Name = Field(
+        default="groups", description="The claim in which the provider names the groups."
+    )
+    oidc_create: bool = Field(
+        default=False,
+        description="Add who is new as a user; needs `oidc_domains` or `oidc_groups`, or `*`.",
+    )
+    oidc_access: Literal["read", "write"] = Field(
+        default="write", description="Most access of who is let in by a provider."
+    )
+    oidc_admin_groups: tuple[_Name, ...] = Field(
+        default=(), description="Groups whose members may have admin access."
+    )

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bearinmind import errors
-from bearinmind import settings as settings_module
+from bearinmind import config, errors
 from bearinmind.app import wiring
 from bearinmind.config import Settings
 from bearinmind.models import factory
@@ -92,7 +91,7 @@ def two_legs(store: Store, _active: ActiveSpace, settings: Settings) -> tuple[Le
 @pytest.fixture
 def with_a_second_leg(monkeypatch: pytest.MonkeyPatch) -> None:
     """The product with two legs that never agree, and no graph that follows them."""
-    monkeypatch.setattr(settings_module, "LEGS", ("lexical", "within"))
+    monkeypatch.setattr(config, "LEGS", ("lexical", "within"))
     monkeypatch.setattr(wiring, "_legs", two_legs)
     recall_of = wiring.recall_of
 

@@ -11,11 +11,11 @@ import pytest
 
 from bearinmind import config
 from bearinmind.app import Mind
+from bearinmind.config import LEGS
 from bearinmind.protocols import Fusion
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lockout import adjusted_out, locked_out
-from bearinmind.settings import LEGS
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import LegReport
 from bearinmind.types import Query, Ranking, Trust

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bearinmind.store.estimates import Estimates, deciding
+from bearinmind.store.database import Estimates, deciding
 
 
 @pytest.fixture

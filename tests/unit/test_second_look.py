@@ -13,15 +13,16 @@ from bearinmind.errors import RerankerFailure
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.factory import EmbedderOptions, choose_embedder, pair_reader
 from bearinmind.protocols import Reads
+from bearinmind.recall.groups import LONGEST
 from bearinmind.recall.second_look import (
     ANSWERS,
     FIRST,
     FirstRead,
+    passage,
     read_first,
     read_states,
 )
 from bearinmind.testing import TemporaryStore
-from bearinmind.text.passage import LONGEST, passage
 from bearinmind.trace import Judged
 from bearinmind.types import Memory, MemoryId, Provenance, Trust, UserId, Verdict
 

@@ -12,26 +12,31 @@ from datetime import datetime
 from functools import partial
 from typing import Any, cast
 
-from bearinmind.app import requests, wiring
+from bearinmind.app import requests
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
 from bearinmind.app.wiring import Parts
-from bearinmind.config import Settings
+from bearinmind.config import Settings, cache_folder
 from bearinmind.curate import hygiene, review
 from bearinmind.curate.apply import ProposalDecider, Verbs, judge, judgements, settled
-from bearinmind.curate.review import Review, decide
+from bearinmind.curate.review import ChatJudge, Review, decide
 from bearinmind.errors import (
     AmbiguousId,
     EmbedderFailure,
     InvalidInput,
     InvalidProvenance,
+    InvalidSetting,
     ProposalNotFound,
+    WorkFailure,
 )
 from bearinmind.learn import lasting
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.lasting import Embed
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
 from bearinmind.learn.model import Mode
+from bearinmind.models.chat import DIALECTS
 from bearinmind.models.embedders import Embedders
+from bearinmind.models.outbound_http import Patience
+from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat
 from bearinmind.outdates.verdicts import (
     MARK,
     OFFER,
@@ -98,7 +103,7 @@ class Curation:
             categories=self.settings.categories,
             since=since,
         )
-        with closing(wiring.judge_of(self.settings)) if ask else nullcontext() as model:
+        with closing(_judge_of(self.settings)) if ask else nullcontext() as model:
             reviewed = review.review_memories(self.store, self.scope, self.clock(), options, model)
         if not propose:
             return reviewed
@@ -388,3 +393,24 @@ def origin_of(names: Mapping[str, str | None], said_at: datetime | None) -> Orig
     """Where and when a turn was said, checked."""
     checked = {name: check_origin(value, name) for name, value in names.items()}
     return Origin(**checked, said_at=check_time(said_at, "said_at"))
+
+
+def _judge_of(settings: Settings) -> ChatJudge:
+    """The chat model that compares memories where no rule is sure; nothing is sent yet."""
+    if settings.llm_url is None or settings.llm_model is None:
+        raise InvalidSetting(
+            "no chat model is configured", hint="Set `llm_url` and `llm_model`, or leave --ask out."
+        )
+    return ChatJudge(
+        MeteredChat(
+            Address(settings.llm_url, settings.llm_key, settings.llm_model),
+            DIALECTS[settings.llm_dialect],
+            lambda account: DailyTokens(
+                cache_folder() / "llm-tokens.db",
+                f"curation by {account}",
+                settings.llm_daily_tokens,
+                failure=WorkFailure,
+            ),
+            patience=Patience(answer=60.0, total=90.0, tries=2, longest_pause=5.0),
+        )
+    )

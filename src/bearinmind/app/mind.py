@@ -20,7 +20,7 @@ from bearinmind.app.requests import (
     checks_arguments,
 )
 from bearinmind.app.shares import Shares
-from bearinmind.app.states import HITS, States
+from bearinmind.app.states import HITS
 from bearinmind.app.wiring import VerbGroups
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import Closed, InvalidLink
@@ -29,7 +29,7 @@ from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
 from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
 from bearinmind.recall.owned_ids import as_seen_by, bare, with_bare_id
-from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
+from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, Recall, check_number
 from bearinmind.recall.query_log import QueryLog
 from bearinmind.remember.admit import check_origin, check_time, check_user
 from bearinmind.remember.pipeline import PurgePlan
@@ -173,7 +173,7 @@ class Mind(VerbGroups):
         if wait:
             self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
-        return self._parts.group(States).with_offers(outcome, replaced, draft.provenance.trust)
+        return self._parts.states.with_offers(outcome, replaced, draft.provenance.trust)
 
     def store_many(
         self, drafts: Iterable[Mapping[str, Any]], *, idempotency_key: str | None = None
@@ -225,7 +225,7 @@ class Mind(VerbGroups):
         self, source: str, kind: LinkKind | str, target: str, *, trust: str = Trust.USER
     ) -> Link:
         """Link two memories, read "source KIND target"; with another trust not as a person."""
-        return self._parts.group(States).link(source, kind, target, trust)
+        return self._parts.states.link(source, kind, target, trust)
 
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """End a link."""
@@ -241,7 +241,7 @@ class Mind(VerbGroups):
         Without others, those that it may replace are meant. `id` may be a proposal's, which names
         both. What a person decided, with the trust `user`, no agent overturns.
         """
-        return self._parts.group(States).resolve(id, resolution, other, trust)
+        return self._parts.states.resolve(id, resolution, other, trust)
 
     # ---- recall --------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class Mind(VerbGroups):
         `boost` is a function of a memory to a factor of its score, 1 where it changes nothing.
         """
         query = self._query(text, fields, boost)
-        recall = self._parts.recall_for(query)
+        recall = self._recall_for(query)
         answer = shared.recalled(recall, self._parts.store, query)
         if query.leg_weights or query.decay_days or query.boost:
             answer = lockout.noted(recall, answer)
@@ -267,7 +267,7 @@ class Mind(VerbGroups):
     ) -> WhyNot:
         """Why a memory is not in the answer to a query, and what would have let it in."""
         query = self._query(text, fields, boost)
-        sees = shared.seen_by(self._parts.recall_for(query), self._parts.store, query.filter)
+        sees = shared.seen_by(self._recall_for(query), self._parts.store, query.filter)
         memory = as_seen_by(self.scope, self.get(id))
         return replace(why_not(sees, query, memory), id=bare(memory.id))
 
@@ -340,12 +340,12 @@ class Mind(VerbGroups):
         self, memories: Sequence[Memory], as_of: datetime | str | None = None
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated now or at a moment, by which one, since when."""
-        return self._parts.group(States).outdated(memories, check_time(as_of, "as_of"))
+        return self._parts.states.outdated(memories, check_time(as_of, "as_of"))
 
     def history(self, thing: str, *, limit: int = 3) -> ThingHistory:
         """The states of a thing in order, with their spans; of at most so many chains."""
         query = self._query(thing, {"group": Group.OFF, "limit": HITS, "all": True})
-        return self._parts.group(States).history(query, limit)
+        return self._parts.states.history(query, limit)
 
     def stats(self) -> Statistics:
         """Counts of what is stored, and of what others share."""
@@ -457,6 +457,11 @@ class Mind(VerbGroups):
             fields = {**fields, "expanded": [*map(self.masked, fields["expanded"])]}
         query = requests.query(self.masked(text), self._filter(fields), fields, self.settings)
         return query if boost is None else replace(query, boost=lambda x: boost(with_bare_id(x)))
+
+    def _recall_for(self, query: Query) -> Recall:
+        """The read path; made anew only for a query with weights of its own."""
+        has_weights = query.leg_weights or query.decay_days
+        return self._parts.recall_with_weights(query) if has_weights else self._parts.recall
 
     def _listing(self, fields: ListFields) -> Listing:
         return history.listing(self._parts.store, self._filter(fields), requests.owner(fields))

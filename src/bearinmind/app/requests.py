@@ -11,7 +11,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
 
-from bearinmind.config import Settings
+from bearinmind.config import LEGS, Settings
 from bearinmind.errors import (
     Conflict,
     InvalidInput,
@@ -31,7 +31,6 @@ from bearinmind.remember.admit import (
     is_time,
 )
 from bearinmind.remember.pipeline import Changes, PurgePlan
-from bearinmind.settings import LEGS
 from bearinmind.types import (
     Draft,
     Filter,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -62,7 +62,8 @@ class States:
     clock: Callable[[], datetime]
     remember: Remember
     recall: Recall
-    asked: set[tuple[MemoryId, MemoryId]]  #: pairs that this process has asked about
+    #: Pairs that this process has asked about.
+    asked: set[tuple[MemoryId, MemoryId]] = field(default_factory=set)
 
     def resolve(self, id: str, resolution: str, other: str | Iterable[str], trust: str) -> Resolved:
         """Decide about a memory and others, or about the two memories of a proposal."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,13 +15,20 @@ from typing import TYPE_CHECKING, Literal
 from bearinmind.changes import Change, Peer, Subject, SubjectKind, SyncConflict, digest
 from bearinmind.config import state_folder
 from bearinmind.curate.contradictions import propose_claims
-from bearinmind.errors import ConflictNotFound, InvalidInput, OtherPeer, PeerNotFound
+from bearinmind.errors import (
+    ConflictNotFound,
+    InvalidInput,
+    InvalidSetting,
+    OtherPeer,
+    PeerNotFound,
+    StoreReadOnly,
+)
+from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.remember.admit import check_user, draft_values
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.sync import shared_copies
-from bearinmind.sync.connection import Connection, KeyFile
 from bearinmind.sync.model import (
     CHANGED,
     NEVER_SENT,
@@ -39,12 +48,18 @@ from bearinmind.vault.seal import SealingVault
 from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from bearinmind.app.mind import Mind
+    from bearinmind.sync.http_transport import HttpSyncServer
 
 Keep = Literal["served", "other"]
 _LISTED = 50  # pending changes that a status names one by one
 _PAGE = 500
 _CONFLICTS = 1_000  # that are listed at once
+_FIRST_PAGE = 10  # changes are enough to see which user the key belongs to
+_PRIVATE = 0o600
+_PRIVATE_FOLDER = 0o700
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +306,108 @@ class Transfer:
     def links(self) -> Iterator[Link]:
         """Every link ever made, ended ones too."""
         return self.store.all_links(self.scope)
+
+
+# ---- the connection with a server ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """Connects memories with their server."""
+
+    memories: Sync
+    key: SecretStr | None  #: of the server, if a setting has it; it comes before the file
+    key_file: KeyFile
+    timeout: float  #: seconds to wait for one answer
+
+    def connect(self, url: str, key: SecretStr | None, *, insecure: bool = False) -> Peer:
+        """Connect the memories with a server that takes the key; nothing is synced yet."""
+        text = None if key is None else key.get_secret_value()
+        address = split_url(url)  # an invalid one is refused where it is used
+        host = (address and address.hostname) or ""
+        is_clear = address is not None and address.scheme == "http" and not is_loopback(host)
+        if text is not None and is_clear and not insecure:
+            raise InvalidSetting(
+                f"the key would go to {host!r} in clear",
+                hint="Use https://, or say --insecure if nobody can listen in between.",
+            )
+        with self._server(url, text) as server:
+            server.check_writing(server.pull("", 0, _FIRST_PAGE).epoch)
+            peer = self.memories.connect(server.url, self.memories.scope.user)
+        if text is not None and key != self.key:
+            self.key_file.write(text)
+        return peer
+
+    def disconnect(self) -> Peer:
+        """Stop syncing; the memories stay on both sides."""
+        peer = self.memories.disconnect()
+        self.key_file.remove()
+        return peer
+
+    def server(self) -> HttpSyncServer:
+        """The server that the memories are synced with."""
+        peer = self.memories.peer()
+        if peer is None:
+            raise PeerNotFound
+        text = self.key_file.read() if self.key is None else self.key.get_secret_value()
+        return self._server(peer.url, text)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a setting or the file has a key for the server."""
+        return self.key is not None or self.key_file.read() is not None
+
+    def _server(self, url: str, key: str | None) -> HttpSyncServer:
+        from bearinmind.sync.http_transport import HttpSyncServer  # noqa: PLC0415  httpx is slow
+
+        return HttpSyncServer(url, key, self.memories.scope.user, timeout=self.timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """The private file with the key for a store and a user.
+
+    The key is in no store, which may be copied, and in no configuration, which may be shown.
+    """
+
+    path: Path
+
+    @classmethod
+    def of(cls, folder: Path, store: str, user: str) -> KeyFile:
+        """The file in a folder of this machine, for a store by its absolute name."""
+        name = hashlib.sha256(f"{store}\0{user}".encode()).hexdigest()[:16]
+        return cls(folder / "peers" / f"{name}.key")
+
+    def read(self) -> str | None:
+        """The key; None when there is none."""
+        try:
+            return self.path.read_text("utf-8").strip() or None
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as exc:
+            raise StoreReadOnly(
+                f"the key in {str(self.path)!r} cannot be read: {exc}",
+                hint="Give yourself the right to, or connect again: `bearinmind sync connect URL`.",
+            ) from exc
+
+    def write(self, key: str) -> None:
+        """Keep a key in a file that nobody else can read."""
+        part = self.path.with_suffix(f".{os.getpid()}")
+        try:
+            self.path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(f"{key}\n")
+            part.replace(self.path)
+        except OSError as exc:
+            raise StoreReadOnly(
+                f"the key cannot be kept in {str(self.path)!r}: {exc.strerror}",
+                hint="Make the folder writable, or set BEARINMIND_SYNC_KEY.",
+            ) from exc
+
+    def remove(self) -> None:
+        """Remove the file, if there is one."""
+        self.path.unlink(missing_ok=True)
 
 
 # ---- by the settings ----------------------------------------------------------------------------

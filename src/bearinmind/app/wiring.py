@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
+from bearinmind.app.states import States
 from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
-from bearinmind.errors import InvalidQuery, InvalidSetting, WorkFailure
+from bearinmind.errors import InvalidQuery
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader, open_reader
 from bearinmind.models import encoder_socket, factory, forks
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from bearinmind.app.server import Server
     from bearinmind.app.sync import Sync, Transfer
     from bearinmind.app.work import Work
-    from bearinmind.curate.review import ChatJudge, CurationThread
+    from bearinmind.curate.review import CurationThread
     from bearinmind.sync.replica import SyncLoop
 
     BackgroundThread: TypeAlias = SyncLoop[Mind] | CurationThread
@@ -85,17 +86,15 @@ class Parts:
     reranker: factory.OwnedReranker | None
     executor: Executor
     recall: Recall
-    asked: set[tuple[MemoryId, MemoryId]]  #: pairs of memories that it was asked about
+    states: States
     closed: Event = field(default_factory=Event)  #: set for all users at once
 
     def group(self, kind: type[Group]) -> Group:
         """A group of verbs, which names the parts that it needs as its fields."""
         return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
-    def recall_for(self, query: Query) -> Recall:
+    def recall_with_weights(self, query: Query) -> Recall:
         """The read path with the weights that a query gives its legs and its decay."""
-        if not query.leg_weights and not query.decay_days:
-            return self.recall
         weights = {**self.settings.leg_weights, **query.leg_weights}
         decay = {**self.settings.decay_days, **query.decay_days}
         changed = self.settings.model_copy(update={"leg_weights": weights, "decay_days": decay})
@@ -109,13 +108,16 @@ class Parts:
 
     def for_user(self, user: UserId, key: str | None) -> Parts:
         """The parts for another user, whose queries are not captured."""
+        scope = Scope(user=user)
+        remember = replace(self.remember, reveal=replace(self.remember.reveal, key=key))
         return replace(
             self,
             settings=self.settings.model_copy(update={"user": user}),
-            scope=Scope(user=user),
+            scope=scope,
             key=key,
             capture=None,
-            remember=replace(self.remember, reveal=replace(self.remember.reveal, key=key)),
+            remember=remember,
+            states=replace(self.states, scope=scope, remember=remember),
         )
 
     def close(self) -> None:
@@ -160,9 +162,19 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
     background = Background(store, handlers_of(store, embedders, extractor, clock), clock)
     vault = open_vault(settings, lambda: not store.sealed_under())
     reranker = reranker_of(settings)
+    scope = Scope(user=UserId(settings.user))
+    remember = Remember(
+        store=store,
+        rules=Rules(content_limit=settings.content_limit, categories=settings.categories),
+        clock=clock,
+        new_id=options.get("new_id", ids.new_id),
+        boundary=Boundary(vault=vault, detects=settings.detect_secrets),
+        reveal=Reveal(store=store, vault=vault, clock=clock),
+    )
+    recall = recall_of(settings, store.for_recall(), active, reranker, executor)
     return Parts(
         settings=settings,
-        scope=Scope(user=UserId(settings.user)),
+        scope=scope,
         store=store,
         clock=clock,
         capture=options.get("capture"),
@@ -173,19 +185,12 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         background=background,
         nudge=background.nudge if options.get("background") else lambda: None,
         vault=vault,
-        remember=Remember(
-            store=store,
-            rules=Rules(content_limit=settings.content_limit, categories=settings.categories),
-            clock=clock,
-            new_id=options.get("new_id", ids.new_id),
-            boundary=Boundary(vault=vault, detects=settings.detect_secrets),
-            reveal=Reveal(store=store, vault=vault, clock=clock),
-        ),
+        remember=remember,
         turn_reader=reader_of(settings),
         reranker=reranker,
         executor=executor,
-        recall=recall_of(settings, store.for_recall(), active, reranker, executor),
-        asked=set(),
+        recall=recall,
+        states=States(store=store, scope=scope, clock=clock, remember=remember, recall=recall),
     )
 
 
@@ -318,32 +323,6 @@ def reranker_of(settings: Settings) -> factory.OwnedReranker | None:
             url=settings.llm_url, key=settings.llm_key, model=settings.llm_model
         ),
         provider_keys=settings.provider_keys,
-    )
-
-
-def judge_of(settings: Settings) -> ChatJudge:
-    """The chat model that compares memories where no rule is sure; nothing is sent yet."""
-    from bearinmind.curate.review import ChatJudge  # noqa: PLC0415
-    from bearinmind.models import token_budget  # noqa: PLC0415
-    from bearinmind.models.chat import DIALECTS  # noqa: PLC0415
-    from bearinmind.models.outbound_http import Patience  # noqa: PLC0415  most curate by rules alone
-
-    if settings.llm_url is None or settings.llm_model is None:
-        raise InvalidSetting(
-            "no chat model is configured", hint="Set `llm_url` and `llm_model`, or leave --ask out."
-        )
-    return ChatJudge(
-        token_budget.MeteredChat(
-            token_budget.Address(settings.llm_url, settings.llm_key, settings.llm_model),
-            DIALECTS[settings.llm_dialect],
-            lambda account: token_budget.DailyTokens(
-                cache_folder() / "llm-tokens.db",
-                f"curation by {account}",
-                settings.llm_daily_tokens,
-                failure=WorkFailure,
-            ),
-            patience=Patience(answer=60.0, total=90.0, tries=2, longest_pause=5.0),
-        )
     )
 
 

@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -108,13 +107,10 @@ class TurnReader:
         dialect: str,
         cache: Path,
         daily_tokens: int,
-        patience: Patience = PATIENCE,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Nothing is sent, and no file made, before something is read.
 
-        `cache` is the folder for the count of tokens and for the turns that were read; a day ends
-        by the clock `now`.
+        `cache` is the folder for the count of tokens and for the turns that were read.
         """
         self._chat = MeteredChat(
             address,
@@ -123,12 +119,11 @@ class TurnReader:
                 cache / "llm-tokens.db",
                 f"learning by {account}",
                 daily_tokens,
-                now,
                 setting="learn_daily_tokens",
                 failure=WorkFailure,
             ),
             setting="learn",
-            patience=patience,
+            patience=PATIENCE,
         )
         self._seen = SeenTurns(
             cache / "learned-turns.db", f"{VERSION} {dialect} {self._chat.account}"

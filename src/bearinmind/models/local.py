@@ -369,8 +369,8 @@ class HashEmbedder:
 
     leaves_machine = False
 
-    def __init__(self, *, text: str = CONTENT) -> None:
-        self.space = Space(model="hash", revision="1", dimensions=DIMENSIONS, text=text)
+    def __init__(self) -> None:
+        self.space = Space(model="hash", revision="1", dimensions=DIMENSIONS)
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
         """A row for each text."""

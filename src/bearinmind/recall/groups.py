@@ -26,7 +26,6 @@ from bearinmind.outdates.verdicts import (
     prevailing_of_pairs,
 )
 from bearinmind.text import analysis
-from bearinmind.text.passage import LONGEST
 from bearinmind.trace import Asks, Judged, QuestionTime, Span
 from bearinmind.types import (
     EarlierState,
@@ -37,6 +36,7 @@ from bearinmind.types import (
     Outdated,
 )
 
+LONGEST = 450  #: characters that a model reads of a text: about what it was trained with
 DEPTH = 20  #: the best candidates whose states are looked at
 _FIRST = 3  # a memory that does not stand among these answers something else ...
 ORDERED = 6  #: ... and only these are put in order ...

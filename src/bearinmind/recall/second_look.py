@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from bearinmind.errors import MindError
 from bearinmind.outdates.verdicts import with_question
 from bearinmind.protocols import ReadPairs, Reads
 from bearinmind.recall import groups
-from bearinmind.text.passage import LONGEST, passage
+from bearinmind.recall.groups import LONGEST
+from bearinmind.text import analysis
 from bearinmind.trace import Judged, PairsRead
 from bearinmind.types import Memory, MemoryId
 
@@ -31,6 +33,7 @@ _PER_ODDS = 0.1  # of the logarithm of a score: what the log odds count (docs/ad
 _NO_STATE = -3.0  # (docs/adr/0062)
 _NO_ANSWER = -4.0  # ... or no present one ...
 _FAR_BELOW = 8.0  # ... nor is what answers so much less than the older memory (docs/adr/0061)
+_SENTENCE = re.compile(r"(?<=[.!?;\n])\s+|(?<=\u3002)")
 ANSWERS = "answers"  #: the factor of a candidate that another place was given
 
 
@@ -139,3 +142,30 @@ def _read(
         error = f"{exc.code}: {exc.message}"
     elapsed = (perf_counter() - began) * 1e3
     return numbers, PairsRead(pairs=len(texts), milliseconds=elapsed, error=error)
+
+
+# ---- the part of a long text that is about something ---------------------------------------------
+
+
+def passage(text: str, about: str) -> str:
+    """The part of a text that shares most words with another; the whole text if it is short."""
+    if len(text) <= LONGEST:
+        return text
+    asked = {*analysis.index(about).terms}
+    sentences = _SENTENCE.split(text)  # long ones are cut
+    parts = [each[at : at + LONGEST] for each in sentences for at in range(0, len(each), LONGEST)]
+    shared = [asked.intersection(analysis.index(part).terms) for part in parts]
+    ends = [_end(parts, begin) for begin in range(len(parts))]
+    found = [len(set[str]().union(*shared[begin:end])) for begin, end in enumerate(ends)]
+    best = [begin for begin, words in enumerate(found) if words == max(found)]
+    begin = best[len(best) // 2]  # what is said of it stands before and behind it
+    return " ".join(parts[begin : ends[begin]])
+
+
+def _end(parts: list[str], begin: int) -> int:
+    """Up to where the parts from here on make a passage."""
+    end, length = begin + 1, len(parts[begin])
+    while end < len(parts) and length + 1 + len(parts[end]) <= LONGEST:
+        length += 1 + len(parts[end])
+        end += 1
+    return end

@@ -1,28 +1,22 @@
-"""Who may do what: users and keys, shares, sealed records of secrets, and the audit."""
+"""Who may come in: users and keys; sealed records of secrets, and the audit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
-from typing import Any
 
 from bearinmind import errors
-from bearinmind.concepts import Concept, ConceptName
-from bearinmind.protocols import AuditEntry, LexicalStatistics, Sealed, Sighting, User
-from bearinmind.store import graph_search, rows, sync_feed, versions
-from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row
+from bearinmind.protocols import AuditEntry, Sealed, User
+from bearinmind.store import rows, writes
+from bearinmind.store.database import OnDatabase, Owned, Row
 from bearinmind.types import (
     Access,
-    Filter,
     Key,
     Memory,
     MemoryId,
-    Right,
     Scope,
-    Share,
     UserId,
-    is_copy,
 )
 
 _FIRST_DAY = date(1970, 1, 1)
@@ -44,10 +38,7 @@ _OF_USER = (
 
 
 class AccessInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.{Accounts,Shares,Secrets}`.
-
-    `replace_shared` is in `memories`, since it writes memories.
-    """
+    """Satisfies `bearinmind.protocols.{Accounts,Secrets}`."""
 
     def add_user(self, user: User) -> bool:
         with self._database.writing() as transaction:
@@ -77,7 +68,7 @@ class AccessInDatabase(OnDatabase):
                 owned = Owned(transaction, UserId(owner))
                 for statement in (*_GRAPH, *self._database.steps.vectors_erased, *_OWNED):
                     owned.change(statement)
-                versions.scrub_index(self._database, owned)
+                writes.scrub_index(self._database, owned)
             for statement in _OF_USER:
                 transaction.change(statement, before | {"pseudonym": pseudonym})
         return self.scrub()
@@ -131,73 +122,6 @@ class AccessInDatabase(OnDatabase):
         records = self._database.read("list_whole_audit", {"limit": limit})
         return [rows.to_noun(AuditEntry, row) for row in records]
 
-    # ---- shares --------------------------------------------------------------------------------
-
-    def add_share(self, scope: Scope, share: Share) -> Share:
-        with self._writing(scope) as transaction:
-            if share.memory is not None and not transaction.row(
-                "present_version", {"id": share.memory}
-            ):
-                raise errors.MemoryNotFound(f"there is no memory {share.memory!r}")
-            parameters = rows.from_share(share)
-            row = transaction.row("live_share", parameters)
-            if row is not None:
-                known = rows.to_share(row)
-                if known.right is share.right:
-                    return known
-                ended = {"ended_at": rows.from_time(share.created_at)}
-                transaction.change("end_share", parameters | ended)
-            [number] = transaction.numbers(1)
-            transaction.change("insert_share", parameters | {"number": number})
-            sync_feed.note_share(transaction, share)
-        return share
-
-    def end_share(self, scope: Scope, share: Share) -> bool:
-        with self._writing(scope) as transaction:
-            ended = {"ended_at": rows.from_time(share.ended_at or share.created_at)}
-            has_ended = bool(transaction.change("end_share", rows.from_share(share) | ended))
-            if has_ended:
-                sync_feed.note_share(transaction, share)
-        return has_ended
-
-    def shares(self, scope: Scope) -> list[Share]:
-        return [*map(rows.to_share, self._read(scope, "list_shares"))]
-
-    def shared_with(self, reader: UserId) -> list[Share]:
-        return [*map(rows.to_share, self._database.read("shared_with", {"reader": reader}))]
-
-    def sharers(self, reader: UserId) -> list[UserId]:
-        return [UserId(owner) for [owner] in self._database.read("sharers", {"reader": reader})]
-
-    # ---- what a reader sees --------------------------------------------------------------------
-
-    def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-        return visible_memories(self._database.read, filter, ids)
-
-    def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
-        parameters = rows.from_filter(filter) | rows.from_prefix(prefix) | {"limit": limit}
-        return [MemoryId(id_) for [id_] in self._database.read("shared_beginning", parameters)]
-
-    def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
-        parameters = rows.from_filter(filter) | {"after": after, "limit": limit}
-        records = self._database.read("shared_after", parameters)
-        return [
-            Sighting(MemoryId(id_), version, rows.to_time(updated_at), _right(writable))
-            for id_, version, updated_at, writable in records
-        ]
-
-    def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
-        records = self._database.read("shared_rights", _by_ids(filter, ids))
-        return {MemoryId(id_): _right(writable) for id_, writable in records}
-
-    def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
-        return visible_statistics(self._database, filter, terms)
-
-    def visible_concepts(
-        self, filter: Filter, names: Sequence[ConceptName]
-    ) -> dict[ConceptName, Concept]:
-        return graph_search.visible_concepts(self._database, filter, names)
-
     # ---- secrets -------------------------------------------------------------------------------
 
     def sealed(self, scope: Scope, id: MemoryId) -> list[Sealed]:
@@ -249,56 +173,3 @@ class AccessInDatabase(OnDatabase):
 
 def _to_key(row: Row) -> Key:
     return rows.to_noun(Key, row, access=Access, hash=bytes)
-
-
-Read = Callable[[str, Parameters], list[Row]]  #: all rows of a statement
-
-
-def visible_memories(read: Read, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-    """The memories among these that a filter with a reader admits."""
-    records = read("shared_memories", _by_ids(filter, ids))
-    return {row[0]: rows.to_memory(row) for row in records}
-
-
-def visible_statistics(
-    database: Database, filter: Filter, terms: Sequence[str]
-) -> LexicalStatistics:
-    """How frequent terms are among what the filter's reader can see."""
-    parameters = rows.from_place(filter) | {"terms": [*terms]}
-    [(_, total, length), *counted] = database.read("shared_terms", parameters)
-    frequency = {term: count for term, count, _ in counted}
-    return LexicalStatistics(total, length / total if total else 0.0, frequency)
-
-
-def _right(writable: object) -> Right:
-    return Right.WRITE if writable else Right.READ
-
-
-def _by_ids(filter: Filter, ids: Sequence[MemoryId]) -> dict[str, Any]:
-    return rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
-
-
-# The functions below run inside a transaction of the caller.
-
-
-def require_write(transaction: Owned, filter: Filter, memory: Memory) -> None:
-    """Raise unless the reader may make this the present version of a memory."""
-    parameters = rows.from_filter(filter) | {"id": memory.id}
-    # A copy is changed at its origin: a change here would be lost with the next sync.
-    copied = is_copy(filter.scope.user)
-    row = None if copied else transaction.row("writable_version", parameters)
-    if row is None:
-        raise errors.NotAllowed(
-            f"{filter.reader!r} may not write the memory {memory.id}",
-            hint="Ask its owner to share it with the right to write.",
-        )
-    present = rows.to_memory(row)
-    changed = [
-        name for name in ("tags", "sensitive") if getattr(present, name) != getattr(memory, name)
-    ]
-    if changed:
-        raise errors.NotAllowed(
-            f"{filter.reader!r} may not change {' and '.join(changed)} of the memory {memory.id}:"
-            " who sees it depends on that",
-            hint="Only its owner may; leave it as it is.",
-        )

@@ -1,17 +1,25 @@
-"""The memories of a store, all their versions, and their links."""
+"""The memories of a store: all their versions, their links, and what others see of them."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bearinmind import errors
-from bearinmind.protocols import AgentSession, History, Page, Sealed, Statistics
-from bearinmind.store import access, rows, sync_feed, versions
-from bearinmind.store.database import OnDatabase, Owned
-from bearinmind.store.queues import link_row
-from bearinmind.store.versions import BulkInsert
+from bearinmind.concepts import Concept, ConceptName
+from bearinmind.protocols import (
+    AgentSession,
+    History,
+    LexicalStatistics,
+    Page,
+    Sealed,
+    Sighting,
+    Statistics,
+)
+from bearinmind.store import graph_search, rows, sync_changes, writes
+from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row
+from bearinmind.store.writes import BulkInsert
 from bearinmind.text import analysis
 from bearinmind.types import (
     AlreadyKnown,
@@ -21,14 +29,18 @@ from bearinmind.types import (
     Memory,
     MemoryId,
     Outcome,
+    Right,
     Scope,
+    Share,
     State,
     Stored,
+    UserId,
+    is_copy,
 )
 
 
 class MemoriesInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Memories` and `bearinmind.protocols.Links`."""
+    """Satisfies `bearinmind.protocols.{Memories,Links,Shares}`."""
 
     # ---- writing -------------------------------------------------------------------------------
 
@@ -40,17 +52,17 @@ class MemoriesInDatabase(OnDatabase):
         sealed: Sequence[Sealed] = (),
     ) -> Outcome:
         with self._writing(scope) as transaction:
-            known_by = versions.content_hash(transaction, memory, sealed)
+            known_by = writes.content_hash(transaction, memory, sealed)
             known = _known(transaction, memory, known_by)
             if known is not None:
                 return AlreadyKnown(memory=known)
             if transaction.row("present_version", {"id": memory.id}):
                 raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
-            versions.insert_version(self._database, transaction, memory, known_by)
-            versions.keep_sealed(transaction, sealed)
+            writes.insert_version(self._database, transaction, memory, known_by)
+            writes.keep_sealed(transaction, sealed)
             for link in links:
-                insert_link(transaction, link)
-            sync_feed.note_written(transaction, [memory.id], links)
+                writes.insert_link(transaction, link)
+            writes.note_written(transaction, [memory.id], links)
         return Stored(memory=memory)
 
     def put_many(
@@ -60,7 +72,7 @@ class MemoriesInDatabase(OnDatabase):
             arrivals = BulkInsert(self._database, transaction, siblings)
             outcomes = arrivals.admit(histories)
             arrivals.keep()
-            sync_feed.note_written(transaction, arrivals.kept)
+            writes.note_written(transaction, arrivals.kept)
         return outcomes
 
     def replace(
@@ -77,37 +89,33 @@ class MemoriesInDatabase(OnDatabase):
                 raise errors.DuplicateContent(
                     f"memory {following.known.id} already says exactly this"
                 )
-            versions.close_version(
-                self._database, transaction, following.present, memory.updated_at
-            )
-            versions.conceal_versions(self._database, transaction, concealed, sealed)
-            versions.insert_version(self._database, transaction, memory, following.known_by)
-            versions.keep_sealed(transaction, sealed)
+            writes.close_version(self._database, transaction, following.present, memory.updated_at)
+            writes.conceal_versions(self._database, transaction, concealed, sealed)
+            writes.insert_version(self._database, transaction, memory, following.known_by)
+            writes.keep_sealed(transaction, sealed)
             for link in links:
-                insert_link(transaction, link)
-            sync_feed.note_written(transaction, [memory.id], links)
+                writes.insert_link(transaction, link)
+            writes.note_written(transaction, [memory.id], links)
 
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
         """A duplicate among the owner's is reported only when the reader can see it."""
         with self._writing(filter.scope) as transaction:
-            access.require_write(transaction, filter, memory)
+            require_write(transaction, filter, memory)
             following = _following(transaction, memory)
             known = following.known
-            if known is not None and access.visible_memories(transaction.rows, filter, [known.id]):
+            if known is not None and visible_memories(transaction.rows, filter, [known.id]):
                 raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
-            versions.close_version(
-                self._database, transaction, following.present, memory.updated_at
-            )
-            versions.insert_version(self._database, transaction, memory, following.known_by)
-            sync_feed.note_written(transaction, [memory.id])
+            writes.close_version(self._database, transaction, following.present, memory.updated_at)
+            writes.insert_version(self._database, transaction, memory, following.known_by)
+            writes.note_written(transaction, [memory.id])
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         with self._writing(scope) as transaction:
             has_feed = transaction.row("feed") is not None
-            gone = sync_feed.changes_of_purge(transaction, ids) if has_feed else {}
-            versions.purge_memories(transaction, ids)
-            versions.scrub_index(self._database, transaction)
-            sync_feed.note(transaction, gone)
+            gone = sync_changes.changes_of_purge(transaction, ids) if has_feed else {}
+            writes.purge_memories(transaction, ids)
+            writes.scrub_index(self._database, transaction)
+            writes.note(transaction, gone)
         return self.scrub()
 
     # ---- reading -------------------------------------------------------------------------------
@@ -193,22 +201,22 @@ class MemoriesInDatabase(OnDatabase):
     def add_link(self, scope: Scope, link: Link) -> None:
         """Keep a link; duplicates and supersede cycles are refused."""
         with self._writing(scope) as transaction:
-            insert_link(transaction, link)
-            sync_feed.note_written(transaction, links=[link])
+            writes.insert_link(transaction, link)
+            writes.note_written(transaction, links=[link])
 
     def remove_link(self, scope: Scope, link: Link) -> bool:
         with self._writing(scope) as transaction:
             removed = bool(transaction.change("remove_link", rows.from_noun(link)))
             if removed:
-                sync_feed.note_written(transaction, links=[link])
+                writes.note_written(transaction, links=[link])
         return removed
 
     def change_links(self, scope: Scope, ended: Sequence[Link], new: Sequence[Link]) -> None:
         with self._writing(scope) as transaction:
             removed = [x for x in ended if transaction.change("remove_link", rows.from_noun(x))]
             for link in new:
-                insert_link(transaction, link)
-            sync_feed.note_written(transaction, links=[*removed, *new])
+                writes.insert_link(transaction, link)
+            writes.note_written(transaction, links=[*removed, *new])
 
     def has_links(self, scope: Scope) -> bool:
         return bool(self._read(scope, "has_links"))
@@ -242,6 +250,100 @@ class MemoriesInDatabase(OnDatabase):
     def all_links(self, scope: Scope) -> Iterator[Link]:
         return map(rows.to_link, self._read(scope, "all_links"))
 
+    # ---- shares --------------------------------------------------------------------------------
+
+    def add_share(self, scope: Scope, share: Share) -> Share:
+        with self._writing(scope) as transaction:
+            if share.memory is not None and not transaction.row(
+                "present_version", {"id": share.memory}
+            ):
+                raise errors.MemoryNotFound(f"there is no memory {share.memory!r}")
+            parameters = rows.from_share(share)
+            row = transaction.row("live_share", parameters)
+            if row is not None:
+                known = rows.to_share(row)
+                if known.right is share.right:
+                    return known
+                ended = {"ended_at": rows.from_time(share.created_at)}
+                transaction.change("end_share", parameters | ended)
+            [number] = transaction.numbers(1)
+            transaction.change("insert_share", parameters | {"number": number})
+            sync_changes.note_share(transaction, share)
+        return share
+
+    def end_share(self, scope: Scope, share: Share) -> bool:
+        with self._writing(scope) as transaction:
+            ended = {"ended_at": rows.from_time(share.ended_at or share.created_at)}
+            has_ended = bool(transaction.change("end_share", rows.from_share(share) | ended))
+            if has_ended:
+                sync_changes.note_share(transaction, share)
+        return has_ended
+
+    def shares(self, scope: Scope) -> list[Share]:
+        return [*map(rows.to_share, self._read(scope, "list_shares"))]
+
+    def shared_with(self, reader: UserId) -> list[Share]:
+        return [*map(rows.to_share, self._database.read("shared_with", {"reader": reader}))]
+
+    def sharers(self, reader: UserId) -> list[UserId]:
+        return [UserId(owner) for [owner] in self._database.read("sharers", {"reader": reader})]
+
+    # ---- what a reader sees --------------------------------------------------------------------
+
+    def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+        return visible_memories(self._database.read, filter, ids)
+
+    def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
+        parameters = rows.from_filter(filter) | rows.from_prefix(prefix) | {"limit": limit}
+        return [MemoryId(id_) for [id_] in self._database.read("shared_beginning", parameters)]
+
+    def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
+        parameters = rows.from_filter(filter) | {"after": after, "limit": limit}
+        records = self._database.read("shared_after", parameters)
+        return [
+            Sighting(MemoryId(id_), version, rows.to_time(updated_at), _right(writable))
+            for id_, version, updated_at, writable in records
+        ]
+
+    def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
+        records = self._database.read("shared_rights", _by_ids(filter, ids))
+        return {MemoryId(id_): _right(writable) for id_, writable in records}
+
+    def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
+        return visible_statistics(self._database, filter, terms)
+
+    def visible_concepts(
+        self, filter: Filter, names: Sequence[ConceptName]
+    ) -> dict[ConceptName, Concept]:
+        return graph_search.visible_concepts(self._database, filter, names)
+
+
+Read = Callable[[str, Parameters], list[Row]]  #: all rows of a statement
+
+
+def visible_memories(read: Read, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+    """The memories among these that a filter with a reader admits."""
+    records = read("shared_memories", _by_ids(filter, ids))
+    return {row[0]: rows.to_memory(row) for row in records}
+
+
+def visible_statistics(
+    database: Database, filter: Filter, terms: Sequence[str]
+) -> LexicalStatistics:
+    """How frequent terms are among what the filter's reader can see."""
+    parameters = rows.from_place(filter) | {"terms": [*terms]}
+    [(_, total, length), *counted] = database.read("shared_terms", parameters)
+    frequency = {term: count for term, count, _ in counted}
+    return LexicalStatistics(total, length / total if total else 0.0, frequency)
+
+
+def _right(writable: object) -> Right:
+    return Right.WRITE if writable else Right.READ
+
+
+def _by_ids(filter: Filter, ids: Sequence[MemoryId]) -> dict[str, Any]:
+    return rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
+
 
 # The functions below run inside a transaction of the caller.
 
@@ -263,7 +365,7 @@ def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()
         raise errors.VersionConflict(
             f"version {memory.version} of {memory.id} cannot follow version {before}"
         )
-    known_by = versions.content_hash(transaction, memory, sealed)
+    known_by = writes.content_hash(transaction, memory, sealed)
     says_other = says_more(present, memory) or bool(sealed)
     known = _known(transaction, memory, known_by) if says_other else None
     return _Following(present, known_by, known)
@@ -275,24 +377,30 @@ def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None
     return rows.to_memory(row) if row else None
 
 
-def insert_link(transaction: Owned, link: Link) -> None:
-    """Keep a link, inside a transaction of the caller."""
-    refuse_cycle(transaction, link)
-    if not transaction.change("insert_link", link_row(transaction, link)):
-        raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
-
-
-def refuse_cycle(transaction: Owned, link: Link) -> None:
-    """Raise when a link would make a memory supersede itself."""
-    if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
-        reverse = rows.from_noun(link) | {"source": link.target, "target": link.source}
-        if transaction.row("supersedes_already", reverse):
-            raise errors.SupersedeCycle(
-                f"{link.target} already supersedes {link.source}, directly or by way of others"
-            )
-
-
 def says_more(before: Memory, after: Memory) -> bool:
     """Whether a version has content that the version before it did not have."""
     is_back = before.deleted_at is not None
     return after.deleted_at is None and (is_back or before.content != after.content)
+
+
+def require_write(transaction: Owned, filter: Filter, memory: Memory) -> None:
+    """Raise unless the reader may make this the present version of a memory."""
+    parameters = rows.from_filter(filter) | {"id": memory.id}
+    # A copy is changed at its origin: a change here would be lost with the next sync.
+    copied = is_copy(filter.scope.user)
+    row = None if copied else transaction.row("writable_version", parameters)
+    if row is None:
+        raise errors.NotAllowed(
+            f"{filter.reader!r} may not write the memory {memory.id}",
+            hint="Ask its owner to share it with the right to write.",
+        )
+    present = rows.to_memory(row)
+    changed = [
+        name for name in ("tags", "sensitive") if getattr(present, name) != getattr(memory, name)
+    ]
+    if changed:
+        raise errors.NotAllowed(
+            f"{filter.reader!r} may not change {' and '.join(changed)} of the memory {memory.id}:"
+            " who sees it depends on that",
+            hint="Only its owner may; leave it as it is.",
+        )

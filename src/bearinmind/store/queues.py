@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import datetime
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
+from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Job, WorkCount, WorkState
-from bearinmind.store import rows, sync_feed
-from bearinmind.store.database import (
-    Database,
-    OnDatabase,
-    Owned,
-    Parameters,
-    Row,
-    Transaction,
-    Version,
-)
-from bearinmind.text.ids import new_id
-from bearinmind.types import Link, Memory, MemoryId, Scope, Space
+from bearinmind.store import rows, writes
+from bearinmind.store.database import Database, OnDatabase, Row, Transaction
+from bearinmind.store.spaces import keep_vectors
+from bearinmind.types import Link, Scope, Space
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vectors
@@ -67,9 +57,9 @@ class QueuesInDatabase(OnDatabase):
                 return  # the version is a past one by now, or somebody else compared it
             changed = [x for x in ended if transaction.change("remove_link", rows.from_noun(x))]
             changed += [
-                x for x in new if transaction.change("infer_link", link_row(transaction, x))
+                x for x in new if transaction.change("infer_link", writes.link_row(transaction, x))
             ]
-            sync_feed.note_written(transaction, links=changed)
+            writes.note_written(transaction, links=changed)
 
     def give_back(
         self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
@@ -145,34 +135,6 @@ class QueuesInDatabase(OnDatabase):
         return {ProposalState(state): count for state, count in records}
 
 
-def queue_versions(
-    transaction: Owned,
-    versions: Sequence[Version],
-    embedded: Container[int] = (),
-    read_by: int | None = None,
-) -> None:
-    """Queue the jobs that embed, read and compare inserted versions.
-
-    `embedded` are the spaces that have their vectors already, `read_by` is the extractor that has
-    read them. Past versions come last, and are not compared.
-    """
-    plain = [each for each in versions if not each.memory.sensitive]
-    if not plain:
-        return
-    for space, key, _, turn in transaction.rows("spaces_in_use"):
-        if space not in embedded:
-            transaction.insert("insert_job", [_job("embed", x, key, turn) for x in plain])
-    for extractor, key in transaction.rows("extractor_in_use"):
-        if extractor != read_by:
-            transaction.insert("insert_job", [_job("extract", x, key) for x in plain])
-    transaction.insert("insert_job", [_job("compare", x) for x in plain if not x.past])
-
-
-def _job(kind: str, version: Version, target: str = "", turn: int = 0) -> dict[str, object]:
-    place = 2 if version.past else turn
-    return {"kind": kind, "target": target, "row": version.row, "turn": place}
-
-
 def queue_missing(database: Database, transaction: Transaction) -> int:
     """Queue the versions that are neither embedded nor read and have no job; how many jobs."""
     queued = 0
@@ -187,50 +149,13 @@ def queue_missing(database: Database, transaction: Transaction) -> int:
     return queued
 
 
-def keep_vectors(
-    database: Database,
-    transaction: Transaction,
-    space: Space,
-    jobs: Sequence[Parameters],
-    vectors: Sequence[Parameters],
-) -> int:
-    """Keep the vectors of jobs, which name their owners, and remove these; how many were new.
-
-    Inside a transaction of the caller.
-    """
-    number = transaction.row("space_number", {"key": space.key})
-    if number is None:  # the space was dropped meanwhile, and its jobs with it
-        return 0
-    place = {"space": number[0], "key": space.key}
-    keeping = [{**place, **job, **vector} for job, vector in zip(jobs, vectors, strict=True)]
-    statements = database.steps.keep_vector
-    kept, *_ = [transaction.change_each(each, keeping) for each in statements]
-    transaction.change_each("finish_job", keeping)
-    return kept
-
-
 def _to_job(row: tuple[object, ...]) -> Job:
     number, kind, target, attempts, *columns = row
     owner = columns[1]  # of a copy not the memory's: it is kept under another name
     return Job(number, kind, target, owner, rows.to_memory(columns), attempts)  # type: ignore[arg-type]
 
 
-_DIGEST = 32  # bytes
 _OBJECTS = ("memories", "evidence", "change", "undo")  # kept as JSON
-
-
-def redact_proposals(transaction: Owned, ids: Sequence[MemoryId], reason: str = REDACTED) -> None:
-    """Remove what proposals say of these memories, inside a transaction of the caller.
-
-    Their ids and digests too, for random ones: they are made from the text, and a short text can be
-    guessed from them. So the same may be proposed again.
-    """
-    named = [_json(id_) for id_ in ids]  # as they stand in the JSON that is kept
-    redacted = [
-        {"id": id_, "new_id": new_id(), "digest": token_hex(_DIGEST), "reason": reason}
-        for [id_] in transaction.rows("proposals_naming", {"named": named})
-    ]
-    transaction.change_each("redact_proposal", redacted)
 
 
 def _from_proposal(proposal: Proposal) -> dict[str, Any]:
@@ -246,24 +171,3 @@ def _to_proposal(row: Row) -> Proposal:
     decoded: dict[str, Any] = dict.fromkeys(_OBJECTS, json.loads)
     decoded["memories"] = lambda text: tuple(json.loads(text))
     return rows.to_noun(Proposal, row, kind=ProposalKind, state=ProposalState, **decoded)
-
-
-# ---- judgements of links, without their texts where a memory is sensitive ------------------------
-
-
-def link_row(transaction: Owned, link: Link) -> dict[str, Any]:
-    """A link as parameters, without texts about a memory that has a sensitive version.
-
-    They quote it. Every store leaves them out by the same rule, so that need not be synced.
-    """
-    judgement = link.judgement
-    ends = {"ids": [link.source, link.target]}
-    if judgement is not None and transaction.rows("sensitive_among", ends):
-        link = replace(link, judgement=replace(judgement, thing="", aspect="", evidence=()))
-    return rows.from_link(link)
-
-
-def conceal_judgements(transaction: Owned, versions: Iterable[Memory]) -> None:
-    """Remove the texts of what was judged about memories that are sensitive."""
-    for id_ in dict.fromkeys(memory.id for memory in versions if memory.sensitive):
-        transaction.change("conceal_judgements", {"id": id_})

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from bearinmind.changes import digest
 from bearinmind.protocols import DenseAnswer, KnownSpace, NearestSearch, SpaceState, Unavailable
-from bearinmind.store import queues, rows
-from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction
+from bearinmind.store import rows
+from bearinmind.store.database import (
+    Database,
+    OnDatabase,
+    Owned,
+    Parameters,
+    Row,
+    Transaction,
+)
 from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
 
@@ -143,7 +150,7 @@ class SpacesInDatabase(OnDatabase):
             if not fitting:
                 return 0
             made = np.stack([vectors[id_][1] for _, id_ in fitting])
-            return queues.keep_vectors(
+            return keep_vectors(
                 self._database,
                 transaction.transaction,
                 space,
@@ -160,6 +167,25 @@ def _to_known(records: Iterable[Row], vectors: Mapping[str, int]) -> list[KnownS
 
 
 # The functions below run inside a transaction of the caller.
+
+
+def keep_vectors(
+    database: Database,
+    transaction: Transaction,
+    space: Space,
+    jobs: Sequence[Parameters],
+    vectors: Sequence[Parameters],
+) -> int:
+    """Keep the vectors of jobs, which name their owners, and remove these; how many were new."""
+    number = transaction.row("space_number", {"key": space.key})
+    if number is None:  # the space was dropped meanwhile, and its jobs with it
+        return 0
+    place = {"space": number[0], "key": space.key}
+    keeping = [{**place, **job, **vector} for job, vector in zip(jobs, vectors, strict=True)]
+    statements = database.steps.keep_vector
+    kept, *_ = [transaction.change_each(each, keeping) for each in statements]
+    transaction.change_each("finish_job", keeping)
+    return kept
 
 
 def _counted(transaction: Transaction) -> list[KnownSpace]:

@@ -97,14 +97,12 @@ class Worker:
         handlers: Mapping[str, Handler],
         *,
         clock: Callable[[], datetime],
-        claim: timedelta = CLAIM,
     ) -> None:
         self._work = work
         self._handlers = handlers
         self._begun: dict[str, bool] = {}  # kind -> whether it has something to do here
         self._turns: deque[str] = deque(handlers)  # the kind whose turn it is first
         self._clock = clock
-        self._claim = claim
         self._wakeup = Wakeup()
         self._stopping = False
         self._rested: dict[str, datetime] = {}  # kind -> when it may be tried again
@@ -251,7 +249,7 @@ class Worker:
             if self._rested.get(kind, now) > now:
                 continue
             batch = self._handlers[kind].batch
-            jobs = self._work.claim([kind], batch, now, now + self._claim)
+            jobs = self._work.claim([kind], batch, now, now + CLAIM)
             if jobs:
                 return kind, jobs
         return None

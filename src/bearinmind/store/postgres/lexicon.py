@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from bearinmind.protocols import LexicalMatch, LexicalStatistics
-from bearinmind.store import access, rows
-from bearinmind.store.database import Database, Parameters
-from bearinmind.store.estimates import Estimates, deciding
+from bearinmind.store import memories, rows
+from bearinmind.store.database import Database, Estimates, Parameters, deciding
 from bearinmind.types import Filter, Scope, UserId
 
 _MARK_BYTES = 3  # owners with the same mark cost each other a little time, nothing else
@@ -76,7 +75,7 @@ class Lexicon:
     def _statistics_at_hand(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
         """The statistics of the terms: remembered, or counted now."""
         if filter.reader is not None:  # whom the owner's statistics must not serve
-            return access.visible_statistics(self._database, filter, terms)
+            return memories.visible_statistics(self._database, filter, terms)
         estimates = self._estimates(filter.scope.user)
         known = estimates.known(terms)
         if len(known) < len(terms):

@@ -18,7 +18,7 @@ from bearinmind.protocols import (
     StoreFacts,
     Unavailable,
 )
-from bearinmind.store import database, rows, versions
+from bearinmind.store import database, rows, writes
 from bearinmind.store.access import AccessInDatabase
 from bearinmind.store.database import Owned, Row
 from bearinmind.store.graph import GraphInDatabase
@@ -30,7 +30,7 @@ from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
-from bearinmind.store.sync_apply import SyncInDatabase
+from bearinmind.store.sync_changes import SyncInDatabase
 from bearinmind.text import analysis
 from bearinmind.types import Filter, Scope, Space
 
@@ -215,7 +215,7 @@ class PostgresStore(
                     # Read when it is this one's turn: a version may have been concealed meanwhile.
                     records = owned.rows("unindexed_of", {"rows": own})
                     memories = {row: rows.to_memory(columns) for row, *columns in records}
-                    versions.index_versions(self._pool, owned, memories)
+                    writes.index_versions(self._pool, owned, memories)
             after = {"owner": batch[-1][0], "row": batch[-1][1]}
         with self._pool.writing(alone=True) as transaction:
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})

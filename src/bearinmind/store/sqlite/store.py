@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bearinmind.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
-from bearinmind.store import database, rows, versions
+from bearinmind.store import database, rows, writes
 from bearinmind.store.access import AccessInDatabase
-from bearinmind.store.database import Database, Owned, Row
-from bearinmind.store.estimates import Estimates, deciding
+from bearinmind.store.database import Database, Estimates, Owned, Row, deciding
 from bearinmind.store.graph import GraphInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.queues import QueuesInDatabase
@@ -21,7 +20,7 @@ from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sqlite import schema
 from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
-from bearinmind.store.sync_apply import SyncInDatabase
+from bearinmind.store.sync_changes import SyncInDatabase
 from bearinmind.text import analysis
 from bearinmind.types import Filter, Scope, UserId
 
@@ -245,7 +244,7 @@ class SqliteStore(
             while batch := transaction.rows("unindexed", {"after": after, "limit": _REINDEX_BATCH}):
                 for row, *columns in batch:
                     owned = Owned(transaction, columns[1])  # of a copy not the memory's owner
-                    versions.index_versions(self._file, owned, {row: rows.to_memory(columns)})
+                    writes.index_versions(self._file, owned, {row: rows.to_memory(columns)})
                 after = batch[-1][0]
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_type_hints
@@ -261,24 +261,28 @@ def with_filters(command: Callable[..., None]) -> Callable[..., None]:
         chosen = {field: values.pop(name) for name, (_, field) in _OPTIONS.items()}
         command(**values, filters=filter_fields(**chosen))
 
-    hints = get_type_hints(command, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[name])
-        for name, parameter in inspect.signature(command).parameters.items()
-        if name != "filters"
-    ]
-    shared = [
-        inspect.Parameter(
-            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=declared
-        )
-        for name, (declared, _) in _OPTIONS.items()
-    ]
-    sign(run, [*own, *shared])
+    sign(run, command, {"filters"}, {name: option for name, (option, _) in _OPTIONS.items()})
     return run
 
 
-def sign(function: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
-    """Have Typer see other parameters than those that a function was written with."""
+def sign(
+    function: Callable[..., None],
+    command: Callable[..., None],
+    without: Container[str],
+    more: Mapping[str, Any],
+) -> None:
+    """Have Typer see the parameters of a command, without some, and these options besides."""
+    hints = get_type_hints(command, include_extras=True)
+    only = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        parameter.replace(kind=only, annotation=hints[name])
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name not in without
+    ]
+    parameters += [
+        inspect.Parameter(name, only, default=None, annotation=declared)
+        for name, declared in more.items()
+    ]
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     del function.__wrapped__  # type: ignore[attr-defined]

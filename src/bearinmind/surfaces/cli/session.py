@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TextIO, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TextIO, TypeVar
 
 import pydantic_core
 import typer
@@ -285,20 +285,11 @@ def as_command(command: Callable[..., None]) -> Callable[..., None]:
     keeps_context = "ctx" in parameters
 
     @functools.wraps(command)
-    def call(*, ctx: typer.Context, as_json: bool, **values: Any) -> None:  # noqa: ANN401  options
+    def call(*, ctx: typer.Context, as_json: bool | None, **values: Any) -> None:  # noqa: ANN401  options
         context = {"ctx": ctx} if keeps_context else {}
-        command(run=Session.of(ctx, as_json=as_json), **context, **values)
+        command(run=Session.of(ctx, as_json=bool(as_json)), **context, **values)
 
-    hints = get_type_hints(command, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[name])
-        for name, parameter in parameters.items()
-        if name not in {"run", "ctx"}
-    ]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    context = inspect.Parameter("ctx", kind, annotation=typer.Context)
-    json = inspect.Parameter("as_json", kind, default=False, annotation=options.Json)
-    sign(call, [context, *own, json])
+    sign(call, command, {"run", "ctx"}, {"ctx": typer.Context, "as_json": options.Json})
     return guarded(call)
 
 

@@ -206,9 +206,8 @@ def _add_metadata(app: FastAPI, settings: Settings) -> None:
             authorization_servers=tuple(settings.oauth_issuers),
         )
         # Without servers the list is left out: clients take an empty one for a mistake.
-        return responses.json_answer(
-            codec.adapter(Metadata).dump_json(found, exclude_defaults=True)
-        )
+        content = codec.adapter(Metadata).dump_json(found, exclude_defaults=True)
+        return Response(content, media_type=responses.JSON)
 
     says = "How to get in, for clients of OAuth 2.1 (RFC 9728)."
     for resource in ("", MCP):

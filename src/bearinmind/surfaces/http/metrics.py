@@ -285,12 +285,9 @@ Keep = Callable[[Sequence[TrafficCount]], None]
 class TrafficCounter:
     """Counts in memory, by user, kind and minute; a thread keeps the counts, no request waits."""
 
-    def __init__(
-        self, keep: Keep, clock: Callable[[], datetime], *, seconds: float = _PAUSE
-    ) -> None:
+    def __init__(self, keep: Keep, clock: Callable[[], datetime]) -> None:
         self._keep = keep
         self._clock = clock
-        self._seconds = seconds
         self._lock = threading.Lock()
         self._counts: Counts[tuple[UserId, TrafficKind, datetime]] = Counts()
         self._ended = threading.Event()
@@ -335,7 +332,7 @@ class TrafficCounter:
         self.flush()
 
     def _run(self) -> None:
-        while not self._ended.wait(self._seconds):
+        while not self._ended.wait(_PAUSE):
             self.flush()
 
     def _add(self, user: UserId | None, kind: TrafficKind) -> None:

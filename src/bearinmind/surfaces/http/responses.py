@@ -31,16 +31,9 @@ _TAG = re.compile(r'\s*(W/)?"([^"]*)"\s*(?:,|$)')
 _VERSION = re.compile(r"([1-9]\d{0,9})(?:-[0-9a-f]{16})?")
 
 
-def json_answer(
-    content: str | bytes, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
-) -> Response:
-    """An answer in JSON."""
-    return Response(content, status_code=status, media_type=JSON, headers=headers)
-
-
 def noun_answer(noun: object) -> Response:
     """A noun as an answer."""
-    return json_answer(codec.to_json(noun))
+    return Response(codec.to_json(noun), media_type=JSON)
 
 
 # ---- problems ------------------------------------------------------------------------------------

@@ -263,4 +263,4 @@ def _response(verb: Verb, answer: object, known_tag: str | None) -> Response:
             "Location": f"{ROOT}/memories/{answer.memory.id}",
         }
         status = HTTPStatus.OK if isinstance(answer, AlreadyKnown) else status
-    return responses.json_answer(content, status, headers)
+    return Response(content, status, headers, JSON)

@@ -95,7 +95,7 @@ def _sign_in(service: Service, request: Request, content: bytes) -> Response:
     if before := auth.token_of(request):
         service.sessions.end(before)
     noun = codec.to_json(_signed_in(service, caller))
-    response = responses.json_answer(noun, HTTPStatus.CREATED)
+    response = Response(noun, HTTPStatus.CREATED, media_type=responses.JSON)
     auth.set_cookie(response, request, service.settings, opened.token, opened.session.expires_at)
     return response
 
@@ -126,6 +126,6 @@ def _sign_out(service: Service, request: Request) -> Response:
     auth.require_own_page(request, service.settings)
     if token := auth.token_of(request):
         service.sessions.end(token)
-    response = responses.json_answer("{}")
+    response = Response("{}", media_type=responses.JSON)
     auth.clear_cookies(response, request)
     return response

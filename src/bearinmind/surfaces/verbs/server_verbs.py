@@ -18,7 +18,7 @@ from bearinmind.app import Mind
 from bearinmind.app.accounts import Erasure
 from bearinmind.app.server import Bucket, Density, Report, Sizes, Traffic, WholeTraffic
 from bearinmind.errors import VersionConflict
-from bearinmind.protocols import AgentSession, DeadJob, Step
+from bearinmind.protocols import AgentSession, DeadJob, Step, User
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
@@ -277,5 +277,100 @@ SERVER_VERBS: tuple[Verb, ...] = (
         method="POST",
         path="/work/retry",
         command="work --retry-dead",
+    ),
+)
+
+
+# ---- users and keys ------------------------------------------------------------------------------
+
+
+def renew_key(mind: Mind, request: r.RenewKeyRequest) -> NewKey:
+    """Make a key in place of another one."""
+    return mind.accounts.renew_key(request.id, overlap=timedelta(hours=request.overlap_hours))
+
+
+def audit_log(mind: Mind, request: r.LatestRequest) -> a.AuditAnswer:
+    """What everybody did."""
+    return a.AuditAnswer(entries=tuple(mind.accounts.audit(request.limit, everybody=True)))
+
+
+_change = partial(Verb, access=Access.ADMIN, method="POST")
+
+ACCOUNT_VERBS: tuple[Verb, ...] = (
+    _admin(
+        name="accounts.users",
+        says="Every user whom the server knows.",
+        gives=a.UsersAnswer,
+        path="/users",
+        command="user list",
+    ),
+    _change(
+        name="accounts.add_user",
+        says="Add a user.",
+        takes=r.UserRequest,
+        gives=User,
+        path="/users",
+        command="user add",
+        status=HTTPStatus.CREATED,
+        example={"name": "grace"},
+    ),
+    _change(
+        name="accounts.disable_user",
+        says="Stop letting a user in; their memories and keys stay.",
+        takes=r.UserRequest,
+        gives=User,
+        path="/users/{name}/disable",
+        command="user disable",
+    ),
+    _change(
+        name="accounts.enable_user",
+        says="Let a user in again.",
+        takes=r.UserRequest,
+        gives=User,
+        path="/users/{name}/enable",
+        command="user enable",
+    ),
+    _admin(
+        name="accounts.keys",
+        says="The keys of a user, or of everybody.",
+        takes=r.KeysRequest,
+        gives=a.KeysAnswer,
+        path="/keys",
+        command="key list",
+    ),
+    _change(
+        name="accounts.create_key",
+        says="Make a key; its text is seen only in this answer.",
+        takes=r.CreateKeyRequest,
+        gives=NewKey,
+        path="/keys",
+        command="key create",
+        status=HTTPStatus.CREATED,
+        example={"user": "grace", "access": "write", "label": "laptop"},
+    ),
+    _change(
+        name="accounts.renew_key",
+        says="Make a key with the terms of another one, which stays good for a while.",
+        function=renew_key,
+        path="/keys/{id}/renew",
+        command="key rotate",
+        status=HTTPStatus.CREATED,
+        example={"overlap_hours": 24},
+    ),
+    _change(
+        name="accounts.revoke_key",
+        says="Revoke a key.",
+        takes=r.KeyRequest,
+        gives=Key,
+        method="DELETE",
+        path="/keys/{id}",
+        command="key revoke",
+    ),
+    _admin(
+        name="accounts.audit",
+        says="What was done with secrets, shares, users and keys, youngest first.",
+        function=audit_log,
+        path="/audit",
+        command="audit",
     ),
 )

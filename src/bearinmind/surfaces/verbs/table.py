@@ -1,30 +1,88 @@
-"""Every verb that a server offers: one row each, from which all its surfaces are made."""
+"""Every verb that a server offers: one row each, from which all its surfaces are made.
+
+A row names a function where the answer is more than what the method of `Mind` returns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import partial
 from http import HTTPStatus
 
-from bearinmind.accounts.keys import NewKey
-from bearinmind.protocols import Statistics, User
+from bearinmind.app import Mind
+from bearinmind.learn.model import Learned, Message
+from bearinmind.protocols import Statistics
 from bearinmind.remember.resolve import Resolved
+from bearinmind.remember.update import Deleted
 from bearinmind.surfaces.verbs import answers as a
-from bearinmind.surfaces.verbs import functions as f
 from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs.curation_verbs import CURATION_VERBS
 from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
-from bearinmind.surfaces.verbs.group_table import CURATION_VERBS
-from bearinmind.surfaces.verbs.server_verbs import OWN_VERBS, SERVER_VERBS
+from bearinmind.surfaces.verbs.server_verbs import ACCOUNT_VERBS, OWN_VERBS, SERVER_VERBS
 from bearinmind.surfaces.verbs.verb import Tool, Verb, reads, writes
-from bearinmind.types import Access, Key, Link, Memory, Outcome, Share
+from bearinmind.trace import WhyNot
+from bearinmind.types import Access, Link, Memory, Outcome, Share
 
 _question = partial(Verb, access=Access.READ, method="POST")  # longer than an address may be
-# None of these is a tool: an agent must not make keys.
-_admin = partial(Verb, access=Access.ADMIN, method="POST")
 
 _SPAN = {"created_from": "ISO 8601", "created_to": ""}
 _ID, _OTHER_ID = "k7f29qmxt4hd", "q2m8xt0vd5ja"
 _LINK = {"source": _OTHER_ID, "kind": "supersedes", "target": _ID}
+
+
+def recall(mind: Mind, request: r.RecallRequest) -> a.RecallAnswer:
+    """The memories that matter for a question."""
+    answer = mind.recall(request.query, **request.given("query", "trace"))
+    conflicts = mind.curation.conflicts((hit.memory for hit in answer.hits), request.as_of)
+    return a.RecallAnswer.of(answer, conflicts, with_trace=request.trace)
+
+
+def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:
+    """Why a memory is not in an answer."""
+    return mind.why_not(request.query, request.id, **request.given("query", "id"))
+
+
+def list_memories(mind: Mind, request: r.ListRequest) -> a.ListAnswer:
+    """A page of memories."""
+    after = a.read_cursor(request.after) if request.after else None
+    filters = request.given("after", "limit")
+    # One more than is shown tells whether there is another page; by importance there is none.
+    more = 0 if request.by_importance else 1
+    page = mind.list(limit=request.limit + more, after=after, **filters)
+    return a.ListAnswer.of(mind, page, request.limit, request.as_of)
+
+
+def delete(mind: Mind, request: r.DeleteRequest) -> Deleted:
+    """Hide a memory."""
+    memory = mind.delete(request.id, **request.given("id"))
+    if isinstance(memory, Deleted):
+        return memory
+    return Deleted(**{each.name: getattr(memory, each.name) for each in fields(memory)})
+
+
+def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
+    """What was remembered around a moment."""
+    timeline = mind.timeline(**request.given())
+    return a.TimelineAnswer.of(mind, timeline, request.as_of)
+
+
+def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
+    """What a sensitive memory says."""
+    content = mind.secrets.reveal(request.id, version=request.version)
+    return a.SecretAnswer(id=mind.get(request.id).id, content=content)
+
+
+def link(mind: Mind, request: r.NewLinkRequest) -> Link:
+    """Link two memories."""
+    return mind.link(request.source, request.kind, request.target, trust=request.trust)
+
+
+def learn(mind: Mind, request: r.LearnRequest) -> Learned:
+    """Learn from a turn."""
+    messages = [Message(role=each.role, text=each.text) for each in request.messages]
+    return mind.learn(messages, **request.given("messages"))
+
 
 VERBS: tuple[Verb, ...] = (
     writes(
@@ -72,7 +130,7 @@ VERBS: tuple[Verb, ...] = (
     _question(
         name="recall",
         says="The memories that matter for a question, best first.",
-        function=f.recall,
+        function=recall,
         path="/recall",
         example={"query": "where is the staging database", "limit": 5},
         tool_text=Tool(
@@ -99,7 +157,7 @@ VERBS: tuple[Verb, ...] = (
     _question(
         name="why_not",
         says="Why a memory is not in the answer to a question, and what would have let it in.",
-        function=f.why_not,
+        function=why_not,
         path="/why-not",
         command="recall --why-not",
         example={"query": "where is the staging database", "id": _OTHER_ID},
@@ -112,7 +170,7 @@ VERBS: tuple[Verb, ...] = (
     reads(
         name="list",
         says="Memories by creation time, yours and those shared with you.",
-        function=f.list_memories,
+        function=list_memories,
         path="/memories",
         tool_text=Tool(
             name="memory_list",
@@ -165,7 +223,7 @@ VERBS: tuple[Verb, ...] = (
     writes(
         name="delete",
         says="Hide a memory from recall; it can be restored.",
-        function=f.delete,
+        function=delete,
         method="DELETE",
         path="/memories/{id}",
         headers={"If-Match": "expected_version"},
@@ -193,7 +251,7 @@ VERBS: tuple[Verb, ...] = (
     writes(
         name="link",
         says="Link two memories.",
-        function=f.link,
+        function=link,
         path="/links",
         status=HTTPStatus.CREATED,
         example=_LINK,
@@ -254,7 +312,7 @@ VERBS: tuple[Verb, ...] = (
     reads(
         name="timeline",
         says="What was remembered before and after a memory or a moment.",
-        function=f.timeline,
+        function=timeline,
         path="/timeline",
         tool_text=Tool(
             name="memory_timeline",
@@ -272,7 +330,7 @@ VERBS: tuple[Verb, ...] = (
     writes(  # it leaves a row in the audit log, and an agent that only reads needs no secret
         name="secrets.reveal",
         says="What a sensitive memory says; each time is written to the audit log.",
-        function=f.secret_get,
+        function=secret_get,
         path="/memories/{id}/secret",
         command="secret get",
         example={"version": 1},
@@ -362,7 +420,7 @@ VERBS: tuple[Verb, ...] = (
     writes(  # no tool: a hook sends turns; an agent that knows what it learned stores it
         name="learn",
         says="Learn preferences, decisions and corrections from what was said in a turn.",
-        function=f.learn,
+        function=learn,
         path="/learn",
         example={
             "messages": [{"role": "user", "text": "From now on use pnpm. Why does the test fail?"}],
@@ -381,88 +439,7 @@ VERBS: tuple[Verb, ...] = (
     *CURATION_VERBS,
 )
 
-ADMIN_VERBS: tuple[Verb, ...] = (
-    *SERVER_VERBS,
-    _admin(
-        name="accounts.users",
-        says="Every user whom the server knows.",
-        gives=a.UsersAnswer,
-        method="GET",
-        path="/users",
-        command="user list",
-    ),
-    _admin(
-        name="accounts.add_user",
-        says="Add a user.",
-        takes=r.UserRequest,
-        gives=User,
-        path="/users",
-        command="user add",
-        status=HTTPStatus.CREATED,
-        example={"name": "grace"},
-    ),
-    _admin(
-        name="accounts.disable_user",
-        says="Stop letting a user in; their memories and keys stay.",
-        takes=r.UserRequest,
-        gives=User,
-        path="/users/{name}/disable",
-        command="user disable",
-    ),
-    _admin(
-        name="accounts.enable_user",
-        says="Let a user in again.",
-        takes=r.UserRequest,
-        gives=User,
-        path="/users/{name}/enable",
-        command="user enable",
-    ),
-    _admin(
-        name="accounts.keys",
-        says="The keys of a user, or of everybody.",
-        takes=r.KeysRequest,
-        gives=a.KeysAnswer,
-        method="GET",
-        path="/keys",
-        command="key list",
-    ),
-    _admin(
-        name="accounts.create_key",
-        says="Make a key; its text is seen only in this answer.",
-        takes=r.CreateKeyRequest,
-        gives=NewKey,
-        path="/keys",
-        command="key create",
-        status=HTTPStatus.CREATED,
-        example={"user": "grace", "access": "write", "label": "laptop"},
-    ),
-    _admin(
-        name="accounts.renew_key",
-        says="Make a key with the terms of another one, which stays good for a while.",
-        function=f.renew_key,
-        path="/keys/{id}/renew",
-        command="key rotate",
-        status=HTTPStatus.CREATED,
-        example={"overlap_hours": 24},
-    ),
-    _admin(
-        name="accounts.revoke_key",
-        says="Revoke a key.",
-        takes=r.KeyRequest,
-        gives=Key,
-        method="DELETE",
-        path="/keys/{id}",
-        command="key revoke",
-    ),
-    _admin(
-        name="accounts.audit",
-        says="What was done with secrets, shares, users and keys, youngest first.",
-        function=f.audit_log,
-        method="GET",
-        path="/audit",
-        command="audit",
-    ),
-)
+ADMIN_VERBS: tuple[Verb, ...] = (*SERVER_VERBS, *ACCOUNT_VERBS)
 
 #: All that a server offers over HTTP, besides what replicas ask.
 EVERY_VERB: tuple[Verb, ...] = VERBS + ADMIN_VERBS

@@ -1,23 +1,27 @@
-"""Adds, ends and removes versions of memories, with everything that is derived from them.
+"""What writes do to versions and links, and to everything that is derived from them.
 
-Everything here runs inside a transaction of the caller.
+Index, vectors, jobs, proposals and numbers of changes. All of it runs inside a transaction of the
+caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+import json
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
+from secrets import token_hex
 from typing import Any, NamedTuple
 
-from bearinmind.errors import KeyRetired
-from bearinmind.proposals import CONCEALED
+from bearinmind.changes import Subject, link_subject, memory_subject
+from bearinmind.errors import DuplicateLink, KeyRetired, SupersedeCycle
+from bearinmind.proposals import CONCEALED, REDACTED
 from bearinmind.protocols import History, Sealed
-from bearinmind.store import graph, queues, rows, spaces
+from bearinmind.store import graph, rows, spaces
 from bearinmind.store.database import Database, Owned, Parameters, Version
-from bearinmind.store.queues import conceal_judgements
 from bearinmind.text import analysis
-from bearinmind.types import AlreadyKnown, Memory, MemoryId, Outcome, Stored
+from bearinmind.text.ids import new_id
+from bearinmind.types import AlreadyKnown, Link, LinkKind, Memory, MemoryId, Outcome, Stored
 
 
 def insert_version(database: Database, transaction: Owned, memory: Memory, known_by: bytes) -> None:
@@ -33,7 +37,7 @@ def insert_version(database: Database, transaction: Owned, memory: Memory, known
         if memory.version > 1 and not memory.sensitive:
             embedded = spaces.copy_vectors(database, transaction, row, memory)
             read_by = graph.copy_mentions(transaction, row, memory)
-        queues.queue_versions(transaction, [Version(row, memory)], embedded, read_by)
+        queue_versions(transaction, [Version(row, memory)], embedded, read_by)
 
 
 def close_version(database: Database, transaction: Owned, present: Memory, at: datetime) -> None:
@@ -61,7 +65,7 @@ def purge_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     parameters = {"ids": [*ids]}
     spaces.forget_memories(transaction, ids)
     graph.forget_memories(transaction, ids)
-    queues.redact_proposals(transaction, ids)
+    redact_proposals(transaction, ids)
     forgetting = ("forget_secrets", "forget_shares")
     for statement in (*forgetting, "delete_links", "delete_indexed", "delete_memories"):
         transaction.change(statement, parameters)
@@ -89,7 +93,7 @@ def scrub_index(database: Database, transaction: Owned) -> None:
 
 
 def forget_derived(transaction: Owned, rows: Sequence[int]) -> None:
-    """Remove what index, spaces, queue and graph have of versions, in the caller's transaction."""
+    """Remove what index, spaces, queue and graph have of versions,."""
     for row in rows:
         for statement in ("forget_indexed_row", "forget_vectors_of_row", "forget_jobs_of_row"):
             transaction.change(statement, {"row": row})
@@ -115,7 +119,7 @@ def conceal_versions(
             if memory.deleted_at is None:
                 index_versions(database, transaction, {row: memory})
     scrub_index(database, transaction)
-    queues.redact_proposals(transaction, [concealed[0].id], CONCEALED)
+    redact_proposals(transaction, [concealed[0].id], CONCEALED)
 
 
 def keep_sealed(transaction: Owned, sealed: Sequence[Sealed]) -> None:
@@ -225,7 +229,7 @@ class BulkInsert:
         ]
         conceal_judgements(transaction, memories)
         index_versions(self._database, transaction, {each.row: each.memory for each in live})
-        queues.queue_versions(transaction, live)
+        queue_versions(transaction, live)
         for arrival in self._kept.values():
             keep_sealed(transaction, arrival.history.sealed)
 
@@ -261,3 +265,130 @@ def content_hashes(history: History) -> tuple[bytes, ...]:
 
 def _age(memory: Memory) -> tuple[object, MemoryId]:
     return memory.created_at, memory.id
+
+
+# ---- jobs of inserted versions ------------------------------------------------------------------
+
+
+def queue_versions(
+    transaction: Owned,
+    versions: Sequence[Version],
+    embedded: Container[int] = (),
+    read_by: int | None = None,
+) -> None:
+    """Queue the jobs that embed, read and compare inserted versions.
+
+    `embedded` are the spaces that have their vectors already, `read_by` is the extractor that has
+    read them. Past versions come last, and are not compared.
+    """
+    plain = [each for each in versions if not each.memory.sensitive]
+    if not plain:
+        return
+    for space, key, _, turn in transaction.rows("spaces_in_use"):
+        if space not in embedded:
+            transaction.insert("insert_job", [_job("embed", x, key, turn) for x in plain])
+    for extractor, key in transaction.rows("extractor_in_use"):
+        if extractor != read_by:
+            transaction.insert("insert_job", [_job("extract", x, key) for x in plain])
+    transaction.insert("insert_job", [_job("compare", x) for x in plain if not x.past])
+
+
+def _job(kind: str, version: Version, target: str = "", turn: int = 0) -> dict[str, object]:
+    place = 2 if version.past else turn
+    return {"kind": kind, "target": target, "row": version.row, "turn": place}
+
+
+# ---- proposals -----------------------------------------------------------------------------------
+
+_DIGEST = 32  # bytes
+
+
+def redact_proposals(transaction: Owned, ids: Sequence[MemoryId], reason: str = REDACTED) -> None:
+    """Remove what proposals say of these memories.
+
+    Their ids and digests too, for random ones: they are made from the text, and a short text can be
+    guessed from them. So the same may be proposed again.
+    """
+    # As they stand in the JSON that is kept.
+    named = [json.dumps(id_, ensure_ascii=False) for id_ in ids]
+    redacted = [
+        {"id": id_, "new_id": new_id(), "digest": token_hex(_DIGEST), "reason": reason}
+        for [id_] in transaction.rows("proposals_naming", {"named": named})
+    ]
+    transaction.change_each("redact_proposal", redacted)
+
+
+# ---- links, without texts about a memory that is sensitive ---------------------------------------
+
+
+def insert_link(transaction: Owned, link: Link) -> None:
+    """Keep a link; duplicates and supersede cycles are refused."""
+    refuse_cycle(transaction, link)
+    if not transaction.change("insert_link", link_row(transaction, link)):
+        raise DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
+
+
+def refuse_cycle(transaction: Owned, link: Link) -> None:
+    """Raise when a link would make a memory supersede itself."""
+    if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
+        reverse = rows.from_noun(link) | {"source": link.target, "target": link.source}
+        if transaction.row("supersedes_already", reverse):
+            raise SupersedeCycle(
+                f"{link.target} already supersedes {link.source}, directly or by way of others"
+            )
+
+
+def link_row(transaction: Owned, link: Link) -> dict[str, Any]:
+    """A link as parameters, without texts about a memory that has a sensitive version.
+
+    They quote it. Every store leaves them out by the same rule, so that need not be synced.
+    """
+    judgement = link.judgement
+    ends = {"ids": [link.source, link.target]}
+    if judgement is not None and transaction.rows("sensitive_among", ends):
+        link = replace(link, judgement=replace(judgement, thing="", aspect="", evidence=()))
+    return rows.from_link(link)
+
+
+def conceal_judgements(transaction: Owned, versions: Iterable[Memory]) -> None:
+    """Remove the texts of what was judged about memories that are sensitive."""
+    for id_ in dict.fromkeys(memory.id for memory in versions if memory.sensitive):
+        transaction.change("conceal_judgements", {"id": id_})
+
+
+# ---- numbers of changes --------------------------------------------------------------------------
+
+
+def note(transaction: Owned, changed: Mapping[Subject, tuple[str, ...]]) -> dict[Subject, int]:
+    """Number what changed, if the owner has a feed; the numbers that were given.
+
+    Of a purged memory the digests of all its versions come with it.
+    """
+    advanced = transaction.row("advance_feed", {"count": len(changed)}) if changed else None
+    if advanced is None:
+        return {}
+    first = advanced[0] - len(changed) + 1
+    numbers = {subject: number for number, subject in enumerate(changed, first)}
+    transaction.change_each(
+        "note_change",
+        [
+            place_of(subject) | {"number": number, "gone": json.dumps(changed[subject])}
+            for subject, number in numbers.items()
+        ],
+    )
+    return numbers
+
+
+def note_written(
+    transaction: Owned, ids: Collection[MemoryId] = (), links: Collection[Link] = ()
+) -> None:
+    """Number memories and links that were written, if the owner has a feed: few have."""
+    if not (ids or links) or transaction.row("feed") is None:
+        return
+    linked = [link_subject(link.source, link.kind, link.target) for link in links]
+    note(transaction, dict.fromkeys([*map(memory_subject, ids), *linked], ()))
+
+
+def place_of(subject: Subject) -> dict[str, object]:
+    """A thing that can change, as parameters."""
+    return {"kind": subject.kind, "name": subject.name}

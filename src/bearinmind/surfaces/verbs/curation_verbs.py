@@ -1,12 +1,22 @@
-"""The rows of the verbs of curation."""
+"""The verbs of curation: one row each."""
 
 from __future__ import annotations
 
+from bearinmind.app import Mind
 from bearinmind.curate.review import Review
 from bearinmind.proposals import Proposal
-from bearinmind.surfaces.verbs import functions as f
+from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.verb import Tool, Verb, reads, writes
+
+
+def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
+    """The proposals in some states."""
+    listed = tuple(mind.curation.proposals(**request.given()))
+    memories = tuple(mind.curation.memories(listed).values())
+    as_data = a.as_data(mind.scope.user, memories)
+    return a.ProposalsAnswer(proposals=listed, memories=memories, as_data=as_data)
+
 
 CURATION_VERBS: tuple[Verb, ...] = (
     writes(
@@ -27,7 +37,7 @@ CURATION_VERBS: tuple[Verb, ...] = (
     reads(
         name="curation.proposals",
         says="What waits for a decision, or was decided.",
-        function=f.proposals,
+        function=proposals,
         path="/proposals",
         command="curate inbox",
         tool_text=Tool(
