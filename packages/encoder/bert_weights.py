@@ -68,17 +68,20 @@ def from_bytes(path: Path) -> dict[str, NDArray[np.float32]]:
 def further_trained(published: Weights, path: Path, model: str) -> dict[str, NDArray[np.float32]]:
     """Published weights with what this project's training adds to them.
 
-    To a matrix it adds the product of two narrow ones (`tall` and `flat`), to a vector another.
+    To a matrix it adds the product of two narrow ones (`tall` and `flat`), to a vector another: in
+    double precision, which holds sums of products of 16-bit floats whole, in whatever order and by
+    however many threads they are added.
     """
     weights = dict(published)
     with np.load(path) as stored:
-        added = {name.removeprefix(f"{model}."): stored[name].astype(np.float32) for name in stored}
+        added = {name.removeprefix(f"{model}."): stored[name].astype(np.float64) for name in stored}
     for name in published:
         layer = name.removesuffix(".weight")
         if f"{layer}.tall" in added:
-            weights[name] = published[name] + added[f"{layer}.tall"] @ added[f"{layer}.flat"]
+            more = added[f"{layer}.tall"] @ added[f"{layer}.flat"]
+            weights[name] = (published[name] + more).astype(np.float32)
         elif name in added:
-            weights[name] = published[name] + added[name]
+            weights[name] = (published[name] + added[name]).astype(np.float32)
     return weights
 
 
