@@ -153,16 +153,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no process is left alone with it at the end.
 
     Every process gets an equal part of the list. The long tests of a file stay together in one of
-    them, since they may share what takes long.
+    them, since they may share what takes long, and so do those that share a browser.
     """
-    long: dict[Path, list[pytest.Item]] = {}
+    long: dict[object, list[pytest.Item]] = {}
     for item in items:
         if _seconds(item):
-            long.setdefault(item.path, []).append(item)
+            long.setdefault("tab" if _in_browser(item) else item.path, []).append(item)
     others = (item for item in items if not _seconds(item))
     parts: list[list[pytest.Item]] = [[] for _ in range(_processes())]
-    for file in sorted(long, key=lambda file: -sum(map(_seconds, long[file]))):
-        min(parts, key=lambda part: sum(map(_seconds, part))).extend(long[file])
+    for some in sorted(long.values(), key=lambda some: -sum(map(_seconds, some))):
+        min(parts, key=lambda part: sum(map(_seconds, part))).extend(some)
     left = len(items)
     for number, part in enumerate(parts):
         part.extend(islice(others, max(0, left // (len(parts) - number) - len(part))))
@@ -171,9 +171,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _seconds(item: pytest.Item) -> float:
-    """How long a test takes that is marked as long."""
+    """How long a test takes that is marked as long, or needs what takes long to start."""
     marker = item.get_closest_marker("long")
-    return float(marker.kwargs["seconds"]) if marker else 0.0
+    return float(marker.kwargs["seconds"]) if marker else float(_in_browser(item))
+
+
+def _in_browser(item: pytest.Item) -> bool:
+    return "tab" in getattr(item, "fixturenames", ())
 
 
 def _processes() -> int:
