@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# More than twice the cores of a small machine: many tests wait for something.
-WORKERS ?= 5
+# Three times the cores of a small machine: many tests wait for something.
+WORKERS ?= 6
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
@@ -55,7 +55,10 @@ check: static ## The fast part of the tests: format, lint, types, import contrac
 	$(PYTEST) tests/unit tests/docs
 
 test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a bare install
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync static bare-install test-tools compiled
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync test-tools compiled
+	@$(MAKE) --no-print-directory --jobs=3 every-test static bare-install
+
+every-test: $(READY) ## All tests, without the other checks of `make test`
 	$(PYTEST) tests
 
 compiled: $(READY) ## The modules of the tests and the product, once, before each of the processes compiles all of them
