@@ -34,18 +34,18 @@ class Subjects:
                 small.add(word)
             elif word.istitle():
                 large[word] += 1
-        self._names = {
-            word: count
+        self._names = sorted(
+            word
             for word, count in large.items()
             if count >= SEEN and len(word) >= SHORTEST and word.lower() not in small
-        }
-        self._drawn = sorted(self._names)
+        )
+        self._known = {*self._names}
 
     def swapped(self, question: str, answer: str) -> Other | None:
         """An answer to a question, of somebody whom the question does not mean."""
-        named = [x for x in _WORD.findall(question) if x in self._names]
+        named = [x for x in _WORD.findall(question) if x in self._known]
         shared = [name for name in named if re.search(rf"\b{name}\b", answer)]
-        other = random.choice(self._drawn)
+        other = random.choice(self._names)
         if other in named or re.search(rf"\b{other}\b", answer):
             return None
         if shared:

@@ -38,7 +38,7 @@ from bearinmind.types import (
 
 DAY = timedelta(days=1)
 START = datetime(2025, 1, 1, tzinfo=UTC)
-NAMES = "abcdefgh"
+NAMES = "abcdefghi"
 
 
 def memory(name: str, trust: Trust = Trust.AGENT, **fields: Any) -> Memory:
@@ -316,7 +316,7 @@ def test_a_newer_state_from_further_down_comes_first_if_the_question_surely_pref
     links = [link("ha", probability=0.3)]
     [(older, newer)] = to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {}))
     assert (older.id, newer.id) == ("a", "h")
-    assert ordered(NAMES, links, {"ha": 0.97}) == "habcdefg"
+    assert ordered(NAMES, links, {"ha": 0.97}) == "habcdefgi"
     assert ordered(NAMES, links, {"ha": 0.8}) == NAMES
 
 
@@ -327,13 +327,13 @@ def test_a_doubtful_newer_state_from_further_down_is_not_even_read() -> None:
 
 def test_of_several_states_that_come_before_one_the_newest_is_the_first() -> None:
     links = unsure("ca", "ha")
-    assert ordered(NAMES, links, {"ca": 0.99, "ha": 0.99}) == "hcabdefg"
+    assert ordered(NAMES, links, {"ca": 0.99, "ha": 0.99}) == "hcabdefgi"
 
 
 def test_marked_states_below_the_best_are_in_order_without_a_look() -> None:
-    links = [link("hg", probability=0.95)]
+    links = [link("ih", probability=0.95)]
     assert to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {})) == []
-    assert ordered(NAMES, links, {}) == "abcdefhg"
+    assert ordered(NAMES, links, {}) == "abcdefgih"
 
 
 LONG = ALL | {MemoryId("b"): memory("b", content="The weather was fine. " * 30)}
