@@ -3,9 +3,11 @@
     python benchmarks/outdates_model/train.py FOLDER                          # from e5-small
     python benchmarks/outdates_model/train.py FOLDER --further READER.npz     # goes on from it
     python benchmarks/outdates_model/train.py FOLDER --student READER.npz     # thin, taught by it
+    python benchmarks/outdates_model/train.py FOLDER --further READER.npz --towards OTHER.npz \
+        --share 0.5                                                    # the mean of their weights
 
-Needs PyTorch and a graphics processor, some ten minutes of an H200 for each. FOLDER is what
-`gather.py` made; the weights are written there.
+Needs PyTorch and, but for the last, a graphics processor, some ten minutes of an H200. FOLDER is
+what `gather.py` made; the weights are written there.
 
 The model learns three things at once: whether a text answers a question, whether a newer memory
 outdates an older one, and, if it is given a question before the two, whether the newer one is the
@@ -247,6 +249,13 @@ def _moved(mean: Tensor, now: Tensor, _: Tensor | int) -> Tensor:
     return KEPT * mean + (1 - KEPT) * now
 
 
+def _between(one: Reader, other: Reader, share: float) -> Reader:
+    """The reader whose weights lie so far on the way from one to the other."""
+    there = other.state_dict()
+    one.load_state_dict({name: x.lerp(there[name], share) for name, x in one.state_dict().items()})
+    return one
+
+
 class Taught(NamedTuple):
     """What a teacher says of some rows."""
 
@@ -279,7 +288,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--further", type=Path, metavar="READER", help="go on from this one")
     parser.add_argument("--student", type=Path, metavar="READER", help="train one of this teacher")
-    parser.add_argument("--share", type=float, default=1.0, help="of the time, for a trial")
+    parser.add_argument(
+        "--towards",
+        type=Path,
+        metavar="READER",
+        help="go so far there, and learn nothing",
+    )
+    parser.add_argument("--share", type=float, default=1.0, help="of the time, or of that way")
     parser.add_argument("--rate", type=float, help="of learning, instead of the usual one")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--name", default="reader", help="of the file that is written")
@@ -288,13 +303,17 @@ def main() -> None:
     random.seed(options.seed)
     torch.manual_seed(options.seed)
     torch._dynamo.config.recompile_limit = 64  # learning and telling, teacher and student
+    base = folder / f"{BASE}.npz"
+    if options.towards:
+        one, other = (Reader.stored(base, path) for path in (options.further, options.towards))
+        _between(one, other, options.share).save(folder / f"{options.name}.npz")
+        return
     material = Material(folder)
     print(
         f"{len(material.contents)} texts, {len(material.questions)} questions, "
         f"{len(material.pairs)} pairs, {len(material.neighbours)} of neighbours",
         flush=True,
     )
-    base = folder / f"{BASE}.npz"
     if options.student:
         teacher = Reader.stored(base, options.student)
         student = Training(teacher, material).thin_student()
