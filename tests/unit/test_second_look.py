@@ -64,8 +64,11 @@ def memory(name: str, *, sensitive: bool = False) -> Memory:
     )
 
 
-def look(reader: Reader, *memories: Memory, is_ordered: bool = False) -> FirstRead:
-    judged = [Judged(x.id, 1 - place / 100, 1.0, {}, {}) for place, x in enumerate(memories)]
+def look(
+    reader: Reader, *memories: Memory, is_ordered: bool = False, step: float = 0.01
+) -> FirstRead:
+    """Look at candidates, each with a score that is so much lower than the one before."""
+    judged = [Judged(x.id, 1 - place * step, 1.0, {}, {}) for place, x in enumerate(memories)]
     by_id = {x.id: x for x in memories}
     return read_first(reader, QUESTION, judged, by_id, is_ordered=is_ordered)
 
@@ -86,13 +89,22 @@ def test_what_answers_comes_first_and_what_was_not_read_keeps_its_place() -> Non
     assert looked.odds.keys() == {*"abcde"}
 
 
-def test_a_first_candidate_that_surely_answers_needs_no_others() -> None:
-    reader = Reader({"a": 0.9, "b": 0.99})
-    looked = look(reader, *map(memory, "ab"))
-    assert order(looked) == "ab"
-    assert reader.read == ["a"]
+@pytest.mark.parametrize("answers", ["a", "b"])
+def test_the_first_two_are_read_at_once_and_one_that_answers_makes_the_others_needless(
+    answers: str,
+) -> None:
+    reader = Reader({"a": 0.1, "b": 0.1, "c": 0.99} | {answers: 0.6})
+    looked = look(reader, *map(memory, "abc"))
+    assert order(looked) == ("abc" if answers == "a" else "bac")
+    assert reader.read == ["a", "b"]
     assert looked.report is not None
-    assert looked.report.pairs == 1
+    assert looked.report.pairs == 2
+
+
+def test_a_candidate_that_scores_far_below_the_first_is_not_read() -> None:
+    reader = Reader({"a": 0.1, "b": 0.1, "c": 0.1})
+    look(reader, *map(memory, "abcd"), step=0.25)  # the last one has a quarter of the first
+    assert reader.read == ["a", "b", "c"]
 
 
 def test_an_order_that_a_reranker_made_stays() -> None:

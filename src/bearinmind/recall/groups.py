@@ -42,8 +42,8 @@ _FIRST = 3  # a memory that does not stand among these answers something else ..
 ORDERED = 7  #: ... and only these are put in order ...
 _ORDERED_BY_WORDS = 4  # ... these where no model reads
 _PER_SCORE = 2.5  # log odds that a score lower by a factor e must outweigh (docs/adr/0065)
-_FAR = 0.06  # probability from which on a memory below those is looked for, for one of them ...
-_MOST_FAR = 2  # ... so many of them (docs/adr/0062) ...
+_LIKELY = 0.05  # probability of a link from which on its pair is read with the question ...
+_MOST_FAR = 2  # ... of those with a newer memory further down so many (docs/adr/0062) ...
 _MOST_LONG = 3  # pairs with a long memory that are read without a link (docs/adr/0063) ...
 _SURE = 2.2  # ... and the log odds that put the newer one of either first
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
@@ -174,9 +174,9 @@ def to_be_read(
     """
     if question.asks is Asks.THEN:
         return []
-    linked = [*_linked(judged, links, memories)]
-    behind = [x for x in linked if x.is_behind and not x.is_far and x.probability < MARK]
-    below = [x for x in linked if x.from_below and x.probability >= _FAR]
+    likely = [x for x in _linked(judged, links, memories) if x.probability >= _LIKELY]
+    behind = [x for x in likely if x.is_behind and not x.is_far and x.probability < MARK]
+    below = [x for x in likely if x.from_below]
     below.sort(key=lambda x: (-x.probability, x.newer.id, x.older.id))
     chosen = [*behind, *below[:_MOST_FAR], *_long(judged, links, memories)]
     return [(memories[x.older.id], memories[x.newer.id]) for x in chosen]
@@ -255,7 +255,7 @@ def _read_orders(
                 yield (older, newer) if question.is_before(memories[newer]) else (newer, older)
         elif _is_current_first(pair, preferences.get(frozenset((newer, older)), 0.0)):
             yield newer, older
-            if pair.is_behind and pair.probability >= _FAR:
+            if pair.is_behind and pair.probability >= _LIKELY:
                 lifted.setdefault(older, []).append(newer)
     for sources in lifted.values():
         states = sorted(sources, key=lambda id_: begins(memories[id_]))

@@ -1,8 +1,9 @@
 """A second look at the best candidates, by a model that reads them together with the question.
 
-It costs milliseconds for each text, so it reads as few as it can: the first candidate and, unless
-that one surely answers, the next four; of a long text the passage that the question is about; of
-two states of one thing only those that are in doubt and answer.
+It costs milliseconds for each text, so it reads as few as it can: the first two candidates, side by
+side, and, unless one of them answers, the next three that score near the first; of a long text the
+passage that the question is about; of two states of one thing only those that are in doubt and
+answer.
 A model that fails leaves the order and the verdict to the scores, and the answer says so.
 """
 
@@ -26,8 +27,10 @@ from bearinmind.types import Memory, MemoryId
 
 logger = logging.getLogger(__name__)
 
-FIRST = 5  #: candidates that are read with the question
-SURE = 1.0  #: log odds: what answers so surely makes the others needless
+FIRST = 5  #: candidates that are read with the question ...
+_AT_ONCE = 2  # ... so many before the others: they take hardly longer than one where there are two cores
+_ENOUGH = 0.0  # log odds: what answers more likely than not makes the others needless
+_NEAR = 0.3  # of the first score: what has less hardly ever answers (docs/adr/0067)
 _PER_ODDS = 0.1  # of the logarithm of a score: what the log odds count (docs/adr/0062)
 # Log odds: what answers no more than that is no earlier state of what is asked for ...
 _NO_STATE = -3.0  # (docs/adr/0062)
@@ -54,15 +57,16 @@ def read_first(
     is_ordered: bool,
 ) -> FirstRead:
     """Read the first candidates; those that answer come first, unless their order is settled."""
-    first = [x for x in judged[:FIRST] if not memories[x.id].sensitive]
+    least = _NEAR * judged[0].score if judged else 0.0
+    first = [x for x in judged[:FIRST] if x.score >= least and not memories[x.id].sensitive]
     if read_pairs is None or not first or not text.strip():
         return FirstRead(judged)
     odds: Mapping[MemoryId, float] = {}
     report: PairsRead | None = None
-    for some in (first[:1], first[1:]):
+    for some in (first[:_AT_ONCE], first[_AT_ONCE:]):
         odds, took = _with_odds(read_pairs, text, [memories[x.id] for x in some], odds)
         report = took + report if report else took
-        if took.error or max(odds.values()) > SURE:
+        if took.error or max(odds.values()) > _ENOUGH:
             break
     return FirstRead(judged if is_ordered else _reordered(judged, odds), odds, report)
 
