@@ -15,10 +15,9 @@ from bearinmind.surfaces.cli import app as command_line
 from bearinmind.surfaces.failures import MEANINGS, meaning_of
 from bearinmind.surfaces.http.routes import Parts
 from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
-from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.server_verbs import OWN_VERBS
 from bearinmind.surfaces.verbs.table import ADMIN_VERBS, EVERY_VERB
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb
 from bearinmind.types import Access
 
 ROOT = Path(__file__).parents[2]
