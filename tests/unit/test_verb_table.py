@@ -45,6 +45,7 @@ ONLY_HERE: dict[str, dict[str, str]] = {
         "links": "in the answer of get",
         "states": "in the answers of list and get",
         "outdated": "in the answers of list, get and why",
+        "conflicts": "in the answer of recall",
         "masked": "a part of recall",
         "check": "for the person who looks after a store: the command doctor",
         "store_facts": "see check",
@@ -66,7 +67,6 @@ ONLY_HERE: dict[str, dict[str, str]] = {
         "import_lines": "a file: the command graph import",
     },
     "curation": {
-        "conflicts": "in the answer of recall",
         "memories": "in the answer of proposals",
         "because": "in the reason of a proposal",
         "counts": "in the answer of proposals",
