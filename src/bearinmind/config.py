@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +17,7 @@ import platformdirs
 from pydantic import (
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_serializer,
     field_validator,
     model_validator,
@@ -113,15 +114,16 @@ class Settings(SettingFields):
             _must_name(setting, names, (field.name for field in fields(weights)), thing)
         return self
 
-    @field_validator("embedder")
+    @field_validator("embedder", "reranker")
     @classmethod
-    def _embedder_has_a_form(cls, text: str) -> str:
-        return _must_have_form(text, EMBEDDER_FORMS)
-
-    @field_validator("reranker")
-    @classmethod
-    def _reranker_has_a_form(cls, text: str) -> str:
-        return _must_have_form(text, RERANKER_FORMS)
+    def _model_has_a_form(cls, text: str, info: ValidationInfo) -> str:
+        forms = EMBEDDER_FORMS if info.field_name == "embedder" else RERANKER_FORMS
+        kind, colon, name = text.partition(":")
+        same_kind = [form for form in forms if form.partition(":")[0] == kind]
+        nameless = bool(colon) and not name.strip() and kind != "http"  # whose server may have one
+        if not any(bool(colon) is (":" in form) for form in same_kind) or nameless:
+            raise ValueError(f"it is one of {', '.join(forms)}")
+        return text
 
     @field_validator("embedded_text")
     @classmethod
@@ -171,16 +173,6 @@ def _must_name(setting: str, names: Iterable[str], known: Iterable[str], thing: 
     allowed = [*known]
     if unknown := ", ".join(sorted({*names} - {*allowed})):
         raise ValueError(f"{setting} names {unknown}, not {thing} ({', '.join(allowed)})")
-
-
-def _must_have_form(text: str, forms: Sequence[str]) -> str:
-    """Check the text of a model; a form with a colon wants a name behind it."""
-    kind, colon, name = text.partition(":")
-    same_kind = [form for form in forms if form.partition(":")[0] == kind]
-    nameless = bool(colon) and not name.strip() and kind != "http"  # whose server may have one
-    if not any(bool(colon) is (":" in form) for form in same_kind) or nameless:
-        raise ValueError(f"it is one of {', '.join(forms)}")
-    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
