@@ -17,6 +17,7 @@ import platformdirs
 from pydantic import (
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_serializer,
     field_validator,
     model_validator,
@@ -24,6 +25,7 @@ from pydantic import (
 
 from bearinmind import errors
 from bearinmind.errors.flaws import allowed, shortened
+from bearinmind.models.factory import EMBEDDER_FORMS, RERANKER_FORMS
 from bearinmind.models.outbound_http import address_of, is_safe
 from bearinmind.recall.graph_leg import Spread
 from bearinmind.recall.lexical import LexicalWeights
@@ -111,6 +113,17 @@ class Settings(SettingFields):
         ):
             _must_name(setting, names, (field.name for field in fields(weights)), thing)
         return self
+
+    @field_validator("embedder", "reranker")
+    @classmethod
+    def _model_has_a_form(cls, text: str, info: ValidationInfo) -> str:
+        forms = EMBEDDER_FORMS if info.field_name == "embedder" else RERANKER_FORMS
+        kind, colon, name = text.partition(":")
+        same_kind = [form for form in forms if form.partition(":")[0] == kind]
+        nameless = bool(colon) and not name.strip() and kind != "http"  # whose server may have one
+        if not any(bool(colon) is (":" in form) for form in same_kind) or nameless:
+            raise ValueError(f"it is one of {', '.join(forms)}")
+        return text
 
     @field_validator("embedded_text")
     @classmethod

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
-from bearinmind.models.factory import checked_embedder, checked_reranker
 from bearinmind.text import embedded_text
 from bearinmind.text.store_name import StoreFile, StoreName, StoreServer
 from bearinmind.types import Trust
@@ -119,7 +118,7 @@ class SettingFields(BaseModel):
 
     # ---- embedder
 
-    embedder: Annotated[str, AfterValidator(checked_embedder)] = Field(
+    embedder: str = Field(
         default="local", description="What turns texts into vectors; none: recall by words alone."
     )
     embedded_text: str = Field(
@@ -155,7 +154,7 @@ class SettingFields(BaseModel):
 
     # ---- reranker
 
-    reranker: Annotated[str, AfterValidator(checked_reranker)] = Field(
+    reranker: str = Field(
         default="none", description="What reads the best memories again and reorders them."
     )
     reranker_url: str | None = Field(

@@ -28,7 +28,7 @@ from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRa
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.lockout import locked_out
 from bearinmind.recall.pipeline import Recall
-from bearinmind.recall.select import Selection
+from bearinmind.recall.selection import Selection
 from bearinmind.surfaces.cli import app
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Dropped, Judged, LegReport

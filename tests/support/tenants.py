@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bearinmind.concepts import ConceptName
 from bearinmind.protocols import AuditEntry, Sealed
-from bearinmind.recall.eligibility import admits
+from bearinmind.recall.selection import admits
 from bearinmind.store.postgres.lexicon import mark
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, UserId

@@ -27,8 +27,7 @@ from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Context
 from bearinmind.surfaces.transfer import Import, line_of
 from bearinmind.surfaces.verbs import requests, table
-from bearinmind.surfaces.verbs.requests import Request
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Provenance, State, Trust
 from support.households import household

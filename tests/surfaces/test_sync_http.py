@@ -29,8 +29,8 @@ from bearinmind.protocols import Gone, History
 from bearinmind.surfaces.verbs.sync_verbs import SYNC_VERBS
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.sync import wire
-from bearinmind.sync.http_transport import HttpSyncServer
 from bearinmind.sync.model import Arrived, Operation, Pulled
+from bearinmind.sync.wire import HttpSyncServer
 from bearinmind.text import ids
 from bearinmind.types import Memory, Provenance, UserId
 from support.faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says

@@ -13,7 +13,7 @@ from bearinmind.config import Settings
 from bearinmind.errors import InvalidChange, InvalidUser, NotAuthenticated
 from bearinmind.models.embedders import Embedders
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.sync.http_transport import HttpSyncServer
+from bearinmind.sync.wire import HttpSyncServer
 from bearinmind.types import MemoryId, Right, UserId
 from support.embedders import WordEmbedder
 from support.faulty_server import faulty, refuses

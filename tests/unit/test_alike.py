@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bearinmind.recall.select import differ_in_meaning, word_overlap, wording_of
+from bearinmind.recall.selection import differ_in_meaning, word_overlap, wording_of
 
 WORDS = ["deploys", "run", "after", "the", "nightly", "backup", "and", "take", "long", "here"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.eligibility import heads
-from bearinmind.recall.select import Selection, present
+from bearinmind.recall.selection import Selection, heads, present
 from bearinmind.trace import BelowLimit, Judged, OverBudget, SaysTheSame, Span
 from bearinmind.types import (
     Link,

@@ -17,7 +17,6 @@ from bearinmind.models.factory import (
     EMBEDDER_FORMS,
     LOCAL_ENCODERS,
     EmbedderOptions,
-    checked_embedder,
     choose_embedder,
     remake_embedder,
 )
@@ -42,17 +41,20 @@ def chosen(text: str, options: EmbedderOptions | None = None) -> Embedder:
 
 @pytest.mark.parametrize("form", EMBEDDER_FORMS)
 def test_every_form_is_allowed_as_a_setting(form: str) -> None:
-    assert Settings(embedder=form).embedder == checked_embedder(form)
+    assert Settings(embedder=form).embedder == form
 
 
 @pytest.mark.parametrize(
     "text", ["", "nonsense", "openai", "openai:", "local:x", "fastembed: ", "none:x", "http"]
 )
 def test_anything_else_is_refused_with_the_forms(text: str) -> None:
-    with pytest.raises(InvalidSetting, match=r"one of local, .*http:MODEL"):
-        choose_embedder(text, EmbedderOptions())
-    with pytest.raises(InvalidSetting, match="embedder = "):
+    with pytest.raises(InvalidSetting, match=r"embedder = .* one of local, .*http:MODEL"):
         Configuration.load({"embedder": text}, environment={})
+
+
+def test_what_a_store_names_and_nobody_knows_is_no_embedder() -> None:
+    with pytest.raises(InvalidSetting, match=r"'acme:e1' is no embedder; .*http:MODEL"):
+        choose_embedder("acme:e1", EmbedderOptions())
 
 
 def test_none_is_no_embedder() -> None:

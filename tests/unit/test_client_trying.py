@@ -26,11 +26,12 @@ from bearinmind.surfaces.client.verb_calls import Requests, call_of
 from bearinmind.surfaces.client.verbs import ServerVerbs
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.table import BY_NAME
+from bearinmind.surfaces.verbs.verb import Nothing
 
 NEVER_SENT = Lost("cannot be reached: refused", sent=False)
 LOST = Lost("broke off", sent=True)
 WELL = Answered(200, {}, b"{}")
-READ = call_of(BY_NAME["stats"], r.Nothing())
+READ = call_of(BY_NAME["stats"], Nothing())
 ID = "k7f29qmxt4hd"
 LINK = call_of(
     BY_NAME["link"], r.LinkRequest.model_validate({"source": ID, "kind": "causes", "target": "k2"})

@@ -19,7 +19,7 @@ from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.rerank import Rerank
-from bearinmind.recall.select import Selection
+from bearinmind.recall.selection import Selection
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
 from support.rerank_server import RerankServer, Rows, fails, running, says, waits_for

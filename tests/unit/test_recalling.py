@@ -18,7 +18,7 @@ from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
-from bearinmind.recall.select import Selection
+from bearinmind.recall.selection import Selection
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.trace import LegReport, Superseded
 from bearinmind.types import Memory, MemoryId, Query, Ranking, Scope, UserId

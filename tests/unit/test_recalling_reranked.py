@@ -17,7 +17,7 @@ from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.rerank import Rerank
-from bearinmind.recall.select import Selection
+from bearinmind.recall.selection import Selection
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Answer
 from bearinmind.types import Hit, Link, LinkKind, Memory, MemoryId, Query, Scope, UserId

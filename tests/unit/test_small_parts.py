@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import bearinmind
 from bearinmind import errors, types
 from bearinmind.app import Mind
-from bearinmind.recall import eligibility
+from bearinmind.recall import selection
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
 from bearinmind.store import database
 from bearinmind.store.sqlite import SqliteStore
@@ -93,7 +93,7 @@ def test_each_condition_is_refused_by_its_name(make: Make, noon: datetime) -> No
     memory = make(tags=("red",), provenance=Provenance(session="s", project="p", agent="a"))
     scope = Scope(user=UserId("ada"))
     bare = Filter(scope=scope, now=noon)
-    assert eligibility.admits(bare, memory)
+    assert selection.admits(bare, memory)
     unmet: dict[str, object] = {
         "categories": frozenset({"people"}),
         "tags": frozenset({"red", "blue"}),
@@ -105,14 +105,14 @@ def test_each_condition_is_refused_by_its_name(make: Make, noon: datetime) -> No
     }
     for name, value in unmet.items():
         filter_ = replace(bare, **{name: value})  # type: ignore[arg-type]
-        assert eligibility.refusals(filter_, memory) == [name]
-        assert not eligibility.admits(filter_, memory)
-    assert eligibility.refusals(replace(bare, **unmet), memory) == [*unmet]  # type: ignore[arg-type]
+        assert selection.refusals(filter_, memory) == [name]
+        assert not selection.admits(filter_, memory)
+    assert selection.refusals(replace(bare, **unmet), memory) == [*unmet]  # type: ignore[arg-type]
 
 
 def test_every_field_of_a_filter_is_a_condition_somebody_or_a_moment() -> None:
     names = {field.name for field in fields(Filter)}
-    assert names == {*eligibility.CONDITIONS} | {"scope", "reader", "now", "as_of", "states"}
+    assert names == {*selection.CONDITIONS} | {"scope", "reader", "now", "as_of", "states"}
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,9 @@ from bearinmind.surfaces.cli import app as command_line
 from bearinmind.surfaces.failures import MEANINGS, meaning_of
 from bearinmind.surfaces.http.routes import Parts
 from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
-from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.server_verbs import OWN_VERBS
 from bearinmind.surfaces.verbs.table import ADMIN_VERBS, EVERY_VERB
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb
 from bearinmind.types import Access
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +45,7 @@ ONLY_HERE: dict[str, dict[str, str]] = {
         "links": "in the answer of get",
         "states": "in the answers of list and get",
         "outdated": "in the answers of list, get and why",
+        "conflicts": "in the answer of recall",
         "masked": "a part of recall",
         "check": "for the person who looks after a store: the command doctor",
         "store_facts": "see check",
@@ -67,7 +67,6 @@ ONLY_HERE: dict[str, dict[str, str]] = {
         "import_lines": "a file: the command graph import",
     },
     "curation": {
-        "conflicts": "in the answer of recall",
         "memories": "in the answer of proposals",
         "because": "in the reason of a proposal",
         "counts": "in the answer of proposals",

@@ -38,15 +38,11 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.models.outbound_http import Patience
 from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat
 from bearinmind.outdates.verdicts import (
-    MARK,
-    OFFER,
-    because,
     is_decided,
-    is_trusted,
     judgement_of,
     prevailing_of_pairs,
 )
-from bearinmind.proposals import Conflict, Decision, Proposal, ProposalKind, ProposalState
+from bearinmind.proposals import Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.recall.pipeline import check_number
 from bearinmind.remember import pipeline, secrets
@@ -57,7 +53,6 @@ from bearinmind.types import (
     Decider,
     Draft,
     Link,
-    LinkKind,
     MayReplace,
     Memory,
     MemoryId,
@@ -178,33 +173,6 @@ class Curation:
         links = prevailing_of_pairs(judgements(self.store, self.scope, (newer, older)))
         return [word for link in links for word in judgement_of(link).evidence]
 
-    def conflicts(
-        self, memories: Iterable[Memory], as_of: datetime | None = None
-    ) -> Sequence[Conflict]:
-        """The undecided conflicts of these memories with each other or with other live ones.
-
-        A memory that is marked as outdated is no conflict. One that a less trusted memory says to
-        be outdated is one.
-        """
-        named = [each.id for each in memories if each.owner == self.scope.user]
-        links = self.store.links(self.scope, named, as_of) if named else []
-        links = [x for x in links if x.kind is LinkKind.OUTDATES]
-        if not links:  # as of most memories
-            return []
-        links = prevailing_of_pairs(links)
-        ends = [*{id_ for link in links for id_ in (link.source, link.target)}]
-        present = self.store.get_many(self.scope, ends, as_of)
-        return [
-            Conflict(
-                newer=link.source,
-                older=link.target,
-                probability=judgement_of(link).probability,
-                because=because(judgement_of(link).evidence),
-            )
-            for link in links
-            if _is_open(link, present)
-        ]
-
     def apply(
         self,
         id: str,
@@ -267,16 +235,6 @@ class Curation:
             resolve=resolve,
         )
         return ProposalDecider(store=self.store, scope=scope, verbs=verbs, clock=self.clock)
-
-
-def _is_open(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
-    """Whether nobody has decided between two live memories, and neither is marked as outdated."""
-    ends = [memories.get(link.source), memories.get(link.target)]
-    if not all(each and each.deleted_at is None and not each.sensitive for each in ends):
-        return False
-    probability = judgement_of(link).probability
-    is_marked = probability >= MARK and is_trusted(link, memories)
-    return probability >= OFFER and not is_marked and not is_decided(link)
 
 
 def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:

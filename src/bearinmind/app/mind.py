@@ -24,6 +24,7 @@ from bearinmind.app.states import HITS
 from bearinmind.app.wiring import VerbGroups
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import Closed, InvalidLink
+from bearinmind.proposals import Conflict
 from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts
 from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
@@ -341,6 +342,12 @@ class Mind(VerbGroups):
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated now or at a moment, by which one, since when."""
         return self._parts.states.outdated(memories, check_time(as_of, "as_of"))
+
+    def conflicts(
+        self, memories: Iterable[Memory], as_of: datetime | None = None
+    ) -> Sequence[Conflict]:
+        """The undecided conflicts of these own memories with each other or with other live ones."""
+        return self._parts.states.conflicts(memories, as_of)
 
     def history(self, thing: str, *, limit: int = 3) -> ThingHistory:
         """The states of a thing in order, with their spans; of at most so many chains."""

@@ -12,7 +12,7 @@ from bearinmind.recall import history
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.secrets import ACTIONS, ROTATE
-from bearinmind.sync.push import resend
+from bearinmind.sync.replica import resend
 from bearinmind.types import Memory, Scope
 from bearinmind.vault.seal import Rotated, SealingVault, VaultStatus, examine, rotate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -10,6 +10,7 @@ from functools import partial
 from bearinmind.errors import InvalidLink, InvalidProvenance, MemoryNotFound, NothingToResolve
 from bearinmind.outdates.verdicts import (
     CLAIM,
+    MARK,
     OFFER,
     because,
     is_decided,
@@ -19,6 +20,7 @@ from bearinmind.outdates.verdicts import (
     judgement_of,
     prevailing_of_pairs,
 )
+from bearinmind.proposals import Conflict
 from bearinmind.protocols import Page, Readable, Store
 from bearinmind.recall import history, owned_ids, shared
 from bearinmind.recall.groups import Preferences
@@ -172,6 +174,31 @@ class States:
             if key in verdicts
         }
 
+    def conflicts(self, memories: Iterable[Memory], as_of: datetime | None) -> Sequence[Conflict]:
+        """The undecided conflicts of these memories with each other or with other live ones.
+
+        A memory that is marked as outdated is no conflict. One that a less trusted memory says to
+        be outdated is one.
+        """
+        named = [each.id for each in memories if each.owner == self.scope.user]
+        links = self.store.links(self.scope, named, as_of) if named else []
+        links = [x for x in links if x.kind is LinkKind.OUTDATES]
+        if not links:  # as of most memories
+            return []
+        links = prevailing_of_pairs(links)
+        ends = [*{id_ for link in links for id_ in (link.source, link.target)}]
+        present = self.store.get_many(self.scope, ends, as_of)
+        return [
+            Conflict(
+                newer=link.source,
+                older=link.target,
+                probability=judgement_of(link).probability,
+                because=because(judgement_of(link).evidence),
+            )
+            for link in links
+            if _is_open(link, present)
+        ]
+
     def history(self, query: Query, limit: int) -> history.ThingHistory:
         """The states of what the best hits are about; of each hit at least half as good.
 
@@ -228,3 +255,13 @@ class States:
 
     def _view(self, filter: Filter) -> Readable:
         return shared.visible_to(self.store, self.store, filter) or self.store
+
+
+def _is_open(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
+    """Whether nobody has decided between two live memories, and neither is marked as outdated."""
+    ends = [memories.get(link.source), memories.get(link.target)]
+    if not all(each and each.deleted_at is None and not each.sensitive for each in ends):
+        return False
+    probability = judgement_of(link).probability
+    is_marked = probability >= MARK and is_trusted(link, memories)
+    return probability >= OFFER and not is_marked and not is_decided(link)

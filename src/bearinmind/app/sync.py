@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from bearinmind.app.mind import Mind
-    from bearinmind.sync.http_transport import HttpSyncServer
+    from bearinmind.sync.wire import HttpSyncServer
 
 Keep = Literal["served", "other"]
 _LISTED = 50  # pending changes that a status names one by one
@@ -358,7 +358,7 @@ class Connection:
         return self.key is not None or self.key_file.read() is not None
 
     def _server(self, url: str, key: str | None) -> HttpSyncServer:
-        from bearinmind.sync.http_transport import HttpSyncServer  # noqa: PLC0415  httpx is slow
+        from bearinmind.sync.wire import HttpSyncServer  # noqa: PLC0415  httpx is slow
 
         return HttpSyncServer(url, key, self.memories.scope.user, timeout=self.timeout)
 

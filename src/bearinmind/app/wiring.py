@@ -31,7 +31,7 @@ from bearinmind.recall.lexical import LexicalLeg, LexicalWeights
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.query_log import QueryLog
 from bearinmind.recall.rerank import Rerank
-from bearinmind.recall.select import Selection
+from bearinmind.recall.selection import Selection
 from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.secrets import Boundary, Reveal

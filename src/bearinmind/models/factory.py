@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -33,7 +33,7 @@ PAIR_READER = "reader"  #: the model of `bearinmind-encoder` that reads two text
 _PAIR_SECONDS = 60.0  # for those of one memory, in the background
 LIBRARIES = ("fastembed", "sentence-transformers")
 PROVIDERS = ("openai", "voyage", "cohere")
-#: The forms of the `embedder` setting; a name in capitals stands for what the user fills in.
+#: The forms of the `embedder` setting, which `config` checks; capitals stand for what is filled in.
 EMBEDDER_FORMS = (
     "local",
     *LOCAL_ENCODERS,
@@ -44,7 +44,7 @@ EMBEDDER_FORMS = (
     *(f"{provider}:MODEL" for provider in PROVIDERS),
     "http:MODEL",
 )
-#: The forms of the `reranker` setting.
+#: The forms of the `reranker` setting, likewise checked.
 RERANKER_FORMS = (
     "none",
     "cross-encoder:FOLDER",
@@ -55,20 +55,6 @@ RERANKER_FORMS = (
     "llm",
     "llm:MODEL",
 )
-
-
-def _checked(forms: Sequence[str], text: str) -> str:
-    """The text if it has one of the forms; raises `ValueError` otherwise."""
-    kind, colon, name = text.partition(":")
-    same_kind = [form for form in forms if form.partition(":")[0] == kind]
-    nameless = bool(colon) and not name.strip() and kind != "http"  # whose server may have one
-    if not any(bool(colon) is (":" in form) for form in same_kind) or nameless:
-        raise ValueError(f"it is one of {', '.join(forms)}")
-    return text
-
-
-checked_embedder = partial(_checked, EMBEDDER_FORMS)
-checked_reranker = partial(_checked, RERANKER_FORMS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +74,7 @@ class EmbedderOptions:
 
 def choose_embedder(text: str, options: EmbedderOptions) -> Embedder | None:
     """The embedder that a setting names; None for `none`. Nothing is loaded or sent yet."""
-    try:
-        checked = checked_embedder(DEFAULT_EMBEDDER if text == "local" else text)
-    except ValueError as exc:
-        raise InvalidSetting(f"embedder = {text!r} is not allowed: {exc}") from None
-    kind, _, name = checked.partition(":")
+    kind, _, name = (DEFAULT_EMBEDDER if text == "local" else text).partition(":")
     if kind == "none":
         return None
     if kind == HASH:
@@ -103,7 +85,11 @@ def choose_embedder(text: str, options: EmbedderOptions) -> Embedder | None:
         return _downloaded(kind, name, options)
     if kind in (*PROVIDERS, "http"):
         return _hosted(kind, name, options)
-    return _local(Path(name).expanduser() if kind == "folder" else kind, options.text)
+    if kind == "folder":
+        return _local(Path(name).expanduser(), options.text)
+    if kind in LOCAL_ENCODERS:
+        return _local(kind, options.text)
+    raise InvalidSetting(f"{text!r} is no embedder; there are {', '.join(EMBEDDER_FORMS)}")
 
 
 def remake_embedder(space: Space, text: str, options: EmbedderOptions) -> Embedder:
@@ -285,7 +271,7 @@ def choose_reranker(
     `own` is of the `reranker_` settings, `llm` of the `llm_` settings for the forms that use a chat
     model; `provider_keys` are for the providers' own servers.
     """
-    kind, _, name = checked_reranker(text).partition(":")
+    kind, _, name = text.partition(":")
     match kind:
         case "none":
             return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bearinmind.protocols import Readable
-from bearinmind.recall.eligibility import heads
+from bearinmind.recall.selection import heads
 from bearinmind.text.analysis import one_line
 from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Pointer
 

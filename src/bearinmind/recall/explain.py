@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypedDict, cast
 
-from bearinmind.recall.eligibility import refusals
 from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.leg_positions import (
     CachedFollowing,
@@ -20,6 +19,7 @@ from bearinmind.recall.leg_positions import (
 )
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall
 from bearinmind.recall.second_look import ANSWERS
+from bearinmind.recall.selection import refusals
 from bearinmind.text import analysis
 from bearinmind.text.analysis import one_line
 from bearinmind.trace import Answer, BelowLimit, SaysTheSame, WhyNot

@@ -18,8 +18,8 @@ from bearinmind.outdates.verdicts import (
     prevailing_of_pairs,
 )
 from bearinmind.protocols import Page, Readable, Statistics, Store
-from bearinmind.recall.eligibility import heads
 from bearinmind.recall.pipeline import LARGEST_LIMIT, check_number
+from bearinmind.recall.selection import heads
 from bearinmind.text import ids
 from bearinmind.types import (
     Filter,

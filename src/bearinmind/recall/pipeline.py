@@ -19,11 +19,10 @@ from bearinmind.protocols import Following, Fusion, Leg, Readable, ReadPairs
 from bearinmind.recall import groups
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.attach import NONE, attachments
-from bearinmind.recall.eligibility import Eligibility, MemoryReader, heads
 from bearinmind.recall.question_time import read
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.second_look import read_first, read_states
-from bearinmind.recall.select import Selection, present
+from bearinmind.recall.selection import Eligibility, MemoryReader, Selection, heads, present
 from bearinmind.recall.verdict import Evidence, VerdictModels, models
 from bearinmind.trace import (
     Answer,

@@ -15,12 +15,11 @@ from bearinmind.changes import Change, Stale, Subject, Taken, Verdict, memory_su
 from bearinmind.errors import MindError
 from bearinmind.protocols import Gone, History, Received, Settled, Store
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.sync import merge, pull, push, replica, shared_copies
+from bearinmind.sync import merge, pull, replica, shared_copies
 from bearinmind.sync.merge import text_of, versions_of
 from bearinmind.sync.model import Arrived, Operation, SyncReport
 from bearinmind.sync.pull import Pull, Reconciled, Reconciliation
-from bearinmind.sync.push import Push
-from bearinmind.sync.replica import Replica
+from bearinmind.sync.replica import Push, Replica
 from bearinmind.sync.server_side import ServerSide
 from bearinmind.types import MemoryId, Scope
 
@@ -158,7 +157,7 @@ def _a_lost_answer_is_taken_for_a_success() -> Iterator[None]:
     send = Push.send
 
     def trusting(self: Push, epoch: str) -> None:
-        pending = self.store.changes(self.scope, 0, push.BATCH)
+        pending = self.store.changes(self.scope, 0, replica.BATCH)
         try:
             send(self, epoch)
         except MindError:

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from bearinmind import AsyncClient, Client, Mind, connect, errors
-from bearinmind.surfaces.verbs.answers import MadeOfResult
 from bearinmind.surfaces.verbs.table import EVERY_VERB
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import MadeOfResult, Verb
 from support.clients import ID, KEY, MEMORIES, WHOLE
 from support.faulty_server import FaultyServer, says
 

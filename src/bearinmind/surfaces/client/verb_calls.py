@@ -37,9 +37,9 @@ from bearinmind.models.server_calls import (
     Steps,
     trying,
 )
-from bearinmind.surfaces.verbs.requests import Request, StoreManyRequest, StoreRequest
+from bearinmind.surfaces.verbs.requests import StoreManyRequest, StoreRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb
 from bearinmind.types import Access
 
 Arguments = ParamSpec("Arguments")

@@ -30,9 +30,9 @@ from bearinmind.surfaces.client.group_verbs import (
 )
 from bearinmind.surfaces.client.verb_calls import Group, Way, request_of, verb
 from bearinmind.surfaces.verbs.answers import write_cursor
-from bearinmind.surfaces.verbs.requests import Request, UpdateRequest
+from bearinmind.surfaces.verbs.requests import UpdateRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb
 from bearinmind.text import ids
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import Group as Grouping

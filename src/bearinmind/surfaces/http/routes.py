@@ -33,9 +33,9 @@ from bearinmind.surfaces.http import openapi, responses
 from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.limits import body_of
 from bearinmind.surfaces.http.responses import JSON
-from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.answers import GetAnswer
 from bearinmind.surfaces.verbs.sync_verbs import SERVED
+from bearinmind.surfaces.verbs.verb import Request as VerbRequest
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access, AlreadyKnown, Memory, Stored
 
@@ -96,14 +96,14 @@ class Parts:
         return self.verb.method not in _NO_BODY and bool(self.elsewhere)
 
     @cached_property
-    def model(self) -> type[r.Request]:
+    def model(self) -> type[VerbRequest]:
         """The model of the body or the query."""
         request = self.verb.request
         if len(self.elsewhere) == len(request.model_fields):
             return request
         fields: dict[str, Any] = {n: (info.annotation, info) for n, info in self.elsewhere.items()}
         name = f"{request.__name__.removesuffix('Request')}Body"
-        return create_model(name, __base__=r.Request, __doc__=request.__doc__, **fields)
+        return create_model(name, __base__=VerbRequest, __doc__=request.__doc__, **fields)
 
     def parameters(self) -> list[inspect.Parameter]:
         """The parameters of an endpoint, as FastAPI reads them."""
@@ -152,7 +152,7 @@ def _header(name: str) -> Any:  # noqa: ANN401  as FastAPI types it
     return Header(alias=name, description=_HEADER_TEXT[name], json_schema_extra=extra)
 
 
-class _VerbRequest(Request):
+class _ReceivedRequest(Request):
     """A request whose body was received; FastAPI hands it on as bytes."""
 
     content = b""
@@ -178,7 +178,7 @@ class VerbRoute(APIRoute):
         async def handler(request: Request) -> Response:
             service: Service = request.app.state.service
             settings = service.settings
-            request = _VerbRequest(request.scope, request.receive)
+            request = _ReceivedRequest(request.scope, request.receive)
             request.content = await body_of(
                 request, most=settings.request_bytes, seconds=settings.request_seconds
             )
@@ -229,7 +229,7 @@ def _answer(service: Service, parts: Parts, http: Request, values: dict[str, Any
     return _response(verb, answer, known_tag)
 
 
-def _request(parts: Parts, mind: Mind, values: dict[str, Any]) -> r.Request:
+def _request(parts: Parts, mind: Mind, values: dict[str, Any]) -> VerbRequest:
     """The request of a verb from the parts that FastAPI read."""
     rest = values.pop("rest", None)
     if isinstance(rest, bytes):  # strict JSON: there words of a vocabulary and times are texts

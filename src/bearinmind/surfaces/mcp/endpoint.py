@@ -28,8 +28,7 @@ from bearinmind.surfaces.http.limits import body_of
 from bearinmind.surfaces.http.middleware import nothing
 from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Context
-from bearinmind.surfaces.verbs.requests import Request
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb
 
 _SESSIONS = 2_000  # at once; each takes 40 kB
 _SESSIONS_OF_A_USER = 100  # at once

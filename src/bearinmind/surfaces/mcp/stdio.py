@@ -19,8 +19,7 @@ from bearinmind.surfaces.http import logs
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Context
-from bearinmind.surfaces.verbs.requests import Request
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb
 
 _THREADS = 8  # one client, which seldom asks more at once
 _QUEUE = 1_000  # calls that wait; a client that sends more is told to wait

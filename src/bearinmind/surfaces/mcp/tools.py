@@ -23,9 +23,8 @@ from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http.responses import invalid_fields
 from bearinmind.surfaces.mcp import texts
 from bearinmind.surfaces.mcp.agent_words import advice
-from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
-from bearinmind.surfaces.verbs.verb import Tool, Verb
+from bearinmind.surfaces.verbs.verb import Request, Tool, Verb
 from bearinmind.types import Access, LinkKind, Trust
 
 Context = ServerRequestContext[Any, Any]

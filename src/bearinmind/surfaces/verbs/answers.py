@@ -10,9 +10,9 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from bearinmind.app.requests import NotStored
 from bearinmind.errors import InvalidRequest, MindError
@@ -20,6 +20,7 @@ from bearinmind.proposals import Conflict, Proposal
 from bearinmind.protocols import AuditEntry, User
 from bearinmind.recall.history import Step, ThingHistory, ThingState, Timeline, Why
 from bearinmind.remember.admit import check_moment
+from bearinmind.surfaces.verbs.verb import MadeOfResult
 from bearinmind.text import ids
 from bearinmind.trace import Answer, Trace
 from bearinmind.types import (
@@ -74,17 +75,6 @@ def read_cursor(text: str) -> tuple[datetime, MemoryId]:
             "`after` is not the `next` of a page",
             hint="Give the `next` of the page before as it is, or leave `after` out to begin anew.",
         ) from None
-
-
-@dataclass(frozen=True, slots=True)
-class MadeOfResult:
-    """An answer that is made of what the method of `Mind` returns."""
-
-    @classmethod
-    def of(cls, _mind: Mind, result: Any, /) -> Self:  # noqa: ANN401  what the method returns
-        """The answer; one of a single field holds the whole result."""
-        [only] = fields(cls)
-        return cls(**{only.name: tuple(result)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,10 +17,10 @@ from bearinmind.app.graph import LONGEST, MOST_HOPS
 from bearinmind.concepts import Concept, ConceptName, Merge, Relation
 from bearinmind.graph.lookup import MemoryCard
 from bearinmind.graph.walk import Edge, Neighbours, Subgraph
-from bearinmind.surfaces.verbs.answers import MadeOfResult, as_data
+from bearinmind.surfaces.verbs.answers import as_data
 from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, OneRequest
-from bearinmind.surfaces.verbs.requests import Request as _Request
-from bearinmind.surfaces.verbs.verb import Tool, Verb, reads, writes
+from bearinmind.surfaces.verbs.verb import MadeOfResult, Tool, Verb, reads, writes
+from bearinmind.surfaces.verbs.verb import Request as _Request
 from bearinmind.types import Memory, MemoryId
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000, description="A name, in any case.")]

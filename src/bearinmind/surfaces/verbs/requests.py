@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import BeforeValidator, Field, ValidationInfo
 
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS
 from bearinmind.errors import InvalidTime
@@ -20,6 +20,7 @@ from bearinmind.remember.admit import (
     TAGS_LIMIT,
     check_moment,
 )
+from bearinmind.surfaces.verbs.verb import Request
 from bearinmind.types import Access, Group, LinkKind, Resolution, Right, SortBy, State, Trust
 
 
@@ -124,25 +125,6 @@ Count = Annotated[int, Field(ge=1, le=1_000), WHOLE]
 Bytes = Annotated[int, Field(ge=1), WHOLE]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE]
 KeyId = Annotated[str, Field(min_length=1, max_length=100, description="The id of a key.")]
-
-
-class Request(BaseModel):
-    """The request of a verb."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @property
-    def writes(self) -> int:
-        """How many writes of a key it counts for, if its verb writes."""
-        return 1
-
-    def given(self, *leave_out: str) -> dict[str, Any]:
-        """The fields that were given; the others take the default of `Mind`."""
-        return self.model_dump(exclude_unset=True, exclude_none=True, exclude={*leave_out})
-
-
-class Nothing(Request):
-    """A request without fields."""
 
 
 class DraftRequest(Request):

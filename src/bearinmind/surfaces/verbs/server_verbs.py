@@ -22,8 +22,8 @@ from bearinmind.protocols import AgentSession, DeadJob, Step, User
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
-from bearinmind.surfaces.verbs.requests import WHOLE, Request
-from bearinmind.surfaces.verbs.verb import Verb, reads, writes
+from bearinmind.surfaces.verbs.requests import WHOLE
+from bearinmind.surfaces.verbs.verb import MadeOfResult, Nothing, Request, Verb, reads, writes
 from bearinmind.types import Access, Key
 from bearinmind.work.status import WorkStatus
 
@@ -79,14 +79,14 @@ class Purged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSessionsAnswer(a.MadeOfResult):
+class AgentSessionsAnswer(MadeOfResult):
     """The sessions of agents, the latest first."""
 
     sessions: tuple[AgentSession, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeadAnswer(a.MadeOfResult):
+class DeadAnswer(MadeOfResult):
     """Jobs that were given up, the youngest first."""
 
     jobs: tuple[DeadJob, ...]
@@ -100,7 +100,7 @@ class Retried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportsAnswer(a.MadeOfResult):
+class ReportsAnswer(MadeOfResult):
     """Benchmark reports, the youngest first."""
 
     reports: tuple[Report, ...]
@@ -123,7 +123,7 @@ def renew_my_key(mind: Mind, request: RenewMyKeyRequest) -> NewKey:
     return mind.accounts.renew_my_key(overlap=timedelta(hours=request.overlap_hours))
 
 
-def retry_dead(mind: Mind, _: r.Nothing) -> Retried:
+def retry_dead(mind: Mind, _: Nothing) -> Retried:
     """Try again what was given up."""
     return Retried(jobs=mind.work.retry_dead())
 

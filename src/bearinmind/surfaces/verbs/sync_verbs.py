@@ -14,9 +14,9 @@ from pydantic import Field
 from bearinmind.app import Mind
 from bearinmind.changes import Refused, Verdict
 from bearinmind.remember.secrets import masked
-from bearinmind.surfaces.verbs.requests import WHOLE, Request
+from bearinmind.surfaces.verbs.requests import WHOLE
 from bearinmind.surfaces.verbs.table import EVERY_VERB
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb
 from bearinmind.sync import wire
 from bearinmind.sync.server_side import MOST_REQUESTED
 from bearinmind.sync.shared_copies import MOST_SEEN

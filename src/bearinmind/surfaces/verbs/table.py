@@ -34,7 +34,7 @@ _LINK = {"source": _OTHER_ID, "kind": "supersedes", "target": _ID}
 def recall(mind: Mind, request: r.RecallRequest) -> a.RecallAnswer:
     """The memories that matter for a question."""
     answer = mind.recall(request.query, **request.given("query", "trace"))
-    conflicts = mind.curation.conflicts((hit.memory for hit in answer.hits), request.as_of)
+    conflicts = mind.conflicts((hit.memory for hit in answer.hits), request.as_of)
     return a.RecallAnswer.of(answer, conflicts, with_trace=request.trace)
 
 

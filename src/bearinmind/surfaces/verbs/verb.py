@@ -1,19 +1,52 @@
-"""A verb: one thing that can be asked of a memory, and what each surface makes of it."""
+"""A verb: one thing that can be asked of a memory, and what each surface makes of it.
+
+Every request of `requests` is a `Request`; an answer of `answers` may be a `MadeOfResult`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
-from typing import Any, cast, get_type_hints
+from typing import Any, Self, cast, get_type_hints
+
+from pydantic import BaseModel, ConfigDict
 
 from bearinmind.app import Mind
-from bearinmind.surfaces.verbs.answers import MadeOfResult
-from bearinmind.surfaces.verbs.requests import Nothing, Request
 from bearinmind.trace import StepKind, step
 from bearinmind.types import Access
+
+
+class Request(BaseModel):
+    """The request of a verb."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def writes(self) -> int:
+        """How many writes of a key it counts for, if its verb writes."""
+        return 1
+
+    def given(self, *leave_out: str) -> dict[str, Any]:
+        """The fields that were given; the others take the default of `Mind`."""
+        return self.model_dump(exclude_unset=True, exclude_none=True, exclude={*leave_out})
+
+
+class Nothing(Request):
+    """A request without fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeOfResult:
+    """An answer that is made of what the method of `Mind` returns."""
+
+    @classmethod
+    def of(cls, _mind: Mind, result: Any, /) -> Self:  # noqa: ANN401  what the method returns
+        """The answer; one of a single field holds the whole result."""
+        [only] = fields(cls)
+        return cls(**{only.name: tuple(result)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import TypeVar
 
 from bearinmind.app import Mind
-from bearinmind.recall.eligibility import heads
 from bearinmind.recall.pipeline import LARGEST_POOL
 from bearinmind.recall.query_log import CapturedQuery
+from bearinmind.recall.selection import heads
 from bearinmind.text import analysis
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, State, Whose
 
