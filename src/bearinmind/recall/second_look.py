@@ -1,9 +1,8 @@
 """A second look at the best candidates, by a model that reads them together with the question.
 
-It costs milliseconds for each text, so it reads as few as it can: the first two candidates, side by
-side, and, unless one of them answers, the next three that score near the first; of a long text the
-passage that the question is about; of two states of one thing only those that are in doubt and
-answer.
+It costs milliseconds for each text, so it reads as few as it can: two candidates side by side and,
+unless one of them answers, three more; of a long text the passage that the question is about; of
+two states of one thing only those that are in doubt and answer.
 A model that fails leaves the order and the verdict to the scores, and the answer says so.
 """
 
@@ -28,9 +27,9 @@ from bearinmind.types import Memory, MemoryId
 logger = logging.getLogger(__name__)
 
 FIRST = 5  #: candidates that are read with the question ...
-_AT_ONCE = 2  # ... so many before the others: they take hardly longer than one where there are two cores
+_AT_ONCE = 2  # ... so many before the others: two cores read them side by side
 _ENOUGH = 0.0  # log odds: what answers more likely than not makes the others needless
-_NEAR = 0.3  # of the first score: what has less hardly ever answers (docs/adr/0067)
+_NEAR = 0.3  # of the first score: what has less hardly ever answers (docs/adr/0066)
 _PER_ODDS = 0.1  # of the logarithm of a score: what the log odds count (docs/adr/0062)
 # Log odds: what answers no more than that is no earlier state of what is asked for ...
 _NO_STATE = -3.0  # (docs/adr/0062)
