@@ -2,7 +2,7 @@
 
 A vector is searched by its code: a step, and for each dimension a whole number of steps. That takes
 a quarter of the memory of single precision, and reading less is faster, too. A code gives a cosine
-to within `_ERROR` steps, so every vector that may be among the best is scored again exactly.
+to within `_ERROR` of its steps, so every vector that may be among the best is scored again exactly.
 
 Needs numpy, which is slow to import.
 """
@@ -88,20 +88,22 @@ class View(NamedTuple):
     blocks: tuple[_Block, ...]
     seqs: Positions  #: ascending; a vector's position is its place in here
     departed: Positions  #: positions of vectors that are of no present version
-    coarsest: float  #: the greatest step
     state: tuple[int, int]  #: equal for equal views
 
     def cosines(self, query: Singles) -> Singles:
-        """How near each vector is, to within `error`."""
+        """How near each vector is, to within its one of `errors`."""
         cosines = np.zeros(len(self.seqs), np.float32)  # BLAS may multiply what is there by nothing
         for number, block in enumerate(self.blocks):
             _multiply(block, query, cosines[number * BLOCK : (number + 1) * BLOCK])
         return cosines
 
-    @property
-    def error(self) -> float:
-        """By how much a cosine may be off."""
-        return _ERROR * self.coarsest
+    def errors(self) -> Singles:
+        """By how much each cosine may be off."""
+        errors = np.empty(len(self.seqs), np.float32)
+        for number, block in enumerate(self.blocks):
+            some = errors[number * BLOCK : (number + 1) * BLOCK]
+            np.multiply(block.steps[: len(some)], _ERROR, out=some)
+        return errors
 
     def find(self, seqs: Sequence[int]) -> Positions:
         """The positions of the vectors among these that are in the view, in ascending order."""
@@ -133,13 +135,13 @@ def spread(cosines: Singles, departed: Positions) -> tuple[float, float]:
     return float(present.mean(dtype=np.float64)), float(present.std(dtype=np.float64))
 
 
-def best(cosines: Singles, wanted: int, error: float) -> Positions:
+def best(cosines: Singles, wanted: int, errors: Singles) -> Positions:
     """The positions of all that may be among the best `wanted`; minus infinity never is."""
     if wanted < len(cosines):
         place = len(cosines) - wanted
-        least = np.partition(cosines, place)[place]
+        least = np.partition(cosines - errors, place)[place]
         if np.isfinite(least):
-            return np.flatnonzero(cosines >= least - 2 * error)
+            return np.flatnonzero(cosines + errors >= least)
     return np.flatnonzero(np.isfinite(cosines))
 
 
@@ -156,7 +158,6 @@ class Matrix:
         self._seqs: Positions = np.empty(BLOCK, np.int64)
         self._departed: Positions = np.empty(0, np.int64)
         self._count = 0
-        self._coarsest = 0.0
 
     @property
     def size(self) -> int:
@@ -167,7 +168,7 @@ class Matrix:
         """The vectors as they are now."""
         seqs = self._seqs[: self._count]
         state = (self.last_seq, self.last_departure)
-        return View((*self._blocks,), seqs, self._departed, self._coarsest, state)
+        return View((*self._blocks,), seqs, self._departed, state)
 
     def extend(self, arrivals: Sequence[tuple[int, bytes]]) -> None:
         """Append vectors. Only places behind every view's end are written to."""
@@ -183,7 +184,6 @@ class Matrix:
             self._blocks[number].codes[at : at + len(some)] = some["code"]
             done += len(some)
         self._count += len(seqs)
-        self._coarsest = max(self._coarsest, float(arrived["step"].max()))
         self.last_seq = seqs[-1]
 
     def depart(self, departures: Sequence[tuple[int, int]]) -> None:
@@ -291,9 +291,9 @@ class VectorSearch:
         self, filter: Filter, view: View, cosines: Singles, query: Doubles, limit: int
     ) -> list[Nearby]:
         """The best vectors that the file still has, scored exactly."""
-        wanted = max(1, limit)
+        wanted, errors = max(1, limit), view.errors()
         while True:
-            positions = best(cosines, wanted, view.error)
+            positions = best(cosines, wanted, errors)
             place = rows.from_place(filter) | {"seqs": view.seqs[positions].tolist()}
             present: list[tuple[MemoryId, bytes]] = self._database.read("vectors_present", place)
             gone = len(positions) - len(present)
