@@ -178,7 +178,9 @@ def test_texts_of_all_lengths_are_shared_out_to_threads(
     assert score(folder, texts, "the seal") == alone
 
 
-def test_what_fails_in_another_thread_is_a_failure() -> None:
+def test_what_fails_in_another_thread_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bearinmind.models.cross_encoder.most_threads", lambda: 2)
+
     def run(batch: list[int]) -> list[float]:
         if threading.current_thread() is not threading.main_thread():
             failed.set()
@@ -188,7 +190,7 @@ def test_what_fails_in_another_thread_is_a_failure() -> None:
 
     failed = threading.Event()
     with pytest.raises(ValueError, match=r"\[\d\]"):
-        cross_encoder._side_by_side(run, [[0], [1], [2]], 2)
+        cross_encoder._side_by_side(run, [[0], [1], [2]])
 
 
 def test_many_threads_get_their_own_scores(tmp_path: Path) -> None:

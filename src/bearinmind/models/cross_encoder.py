@@ -104,17 +104,13 @@ class CrossEncoder:
             with _turn(until):
                 model = _load(self._folder)
                 tokens = model.tokens(pairs)
-            lengths, threads = [len(each.ids) for each in tokens], most_threads()
-            at_once = _EACH * threads
-            most = min(_BATCH_TOKENS, sum(lengths) // at_once)
-            batches = [*token_batches(lengths, most)]
+            lengths, at_once = [len(each.ids) for each in tokens], _EACH * most_threads()
+            batches = [*token_batches(lengths, min(_BATCH_TOKENS, sum(lengths) // at_once))]
             for begin in range(0, len(batches), at_once):
                 some = batches[begin : begin + at_once][::-1]  # the longest first
                 with _turn(until):
                     every = _side_by_side(
-                        lambda batch: model.run([tokens[x] for x in batch], self._column),
-                        some,
-                        threads,
+                        lambda batch: model.run([tokens[x] for x in batch], self._column), some
                     )
                 for index, score in zip(chain(*some), chain(*every), strict=True):
                     scores[index] = score
@@ -182,24 +178,20 @@ def _turn(until: float) -> Iterator[None]:
 
 
 def _side_by_side(
-    run: Callable[[list[int]], list[float]], batches: Sequence[list[int]], threads: int
+    run: Callable[[list[int]], list[float]], batches: Sequence[list[int]]
 ) -> list[list[float]]:
     """What a model says of each batch; whichever thread is free takes the next, this one, too."""
-    left, every = deque(enumerate(batches)), [list[float]()] * len(batches)
+    every: list[list[float]] = [[]] * len(batches)
+    left = deque([*enumerate(batches), *[None] * most_threads()])  # for each thread an end
 
     def work() -> None:
-        while True:
-            try:
-                place, batch = left.popleft()
-            except IndexError:
-                return
+        for place, batch in iter(left.popleft, None):
             every[place] = run(batch)
 
-    others = [_BESIDE.submit(work) for _ in batches[1:threads]]
+    others = [_BESIDE.submit(work) for _ in batches[1 : most_threads()]]
     try:
         work()
     finally:  # none may be in native code once the turn is over
-        left.clear()
         begun = [each for each in others if not each.cancel()]
         wait(begun)
     for each in begun:
