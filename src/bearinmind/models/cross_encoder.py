@@ -182,7 +182,7 @@ def _side_by_side(
 ) -> list[list[float]]:
     """What a model says of each batch; whichever thread is free takes the next, this one, too."""
     every: list[list[float]] = [[]] * len(batches)
-    left = deque([*enumerate(batches), *[None] * most_threads()])  # for each thread an end
+    left = deque([*enumerate(batches), *[None] * len(batches)])  # for each thread an end
 
     def work() -> None:
         for place, batch in iter(left.popleft, None):
