@@ -71,7 +71,7 @@ def _codes(vectors: Vectors) -> Ask:
     view, halves = matrix.view(), vectors.astype(HALF)
 
     def ask(query: Vectors) -> list[int]:
-        near = best(view.cosines(query), LIMIT, view.error)
+        near = best(view.cosines(query), LIMIT, view.errors)
         exact = halves[near].astype(np.float32) @ query
         return [int(row) for row in near[np.argsort(-exact)[:LIMIT]]]
 

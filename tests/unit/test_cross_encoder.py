@@ -162,8 +162,35 @@ def test_the_time_is_looked_at_between_batches(
     monkeypatch.setattr("bearinmind.models.cross_encoder.time", clock)
     monkeypatch.setattr("bearinmind.models.cross_encoder.most_threads", lambda: 2)
 
-    with pytest.raises(RerankerFailure, match=r"read 10 of 12 memories in 1 s"):
+    with pytest.raises(RerankerFailure, match=r"read 8 of 12 memories in 1 s"):
         reranker("walrus", passages(texts), 1.0)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_texts_of_all_lengths_are_shared_out_to_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    folder = save(tmp_path, length())
+    texts = ["walrus " * words for words in (3, 1, 40, 7, 90, 2, 5)]
+    alone = [score(folder, [text], "the seal")[0] for text in texts]
+    monkeypatch.setattr("bearinmind.models.cross_encoder.most_threads", lambda: threads)
+
+    assert score(folder, texts, "the seal") == alone
+
+
+def test_what_fails_in_another_thread_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bearinmind.models.cross_encoder.most_threads", lambda: 2)
+
+    def run(batch: list[int]) -> list[float]:
+        if threading.current_thread() is not threading.main_thread():
+            failed.set()
+            raise ValueError(batch)
+        assert failed.wait(PATIENT)
+        return [1.0]
+
+    failed = threading.Event()
+    with pytest.raises(ValueError, match=r"\[\d\]"):
+        cross_encoder._side_by_side(run, [[0], [1], [2]])
 
 
 def test_many_threads_get_their_own_scores(tmp_path: Path) -> None:

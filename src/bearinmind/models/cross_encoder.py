@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
@@ -33,7 +34,8 @@ CONFIG = "config.json"
 
 _MOST_TOKENS = 512  # of a pair: what nearly all cross-encoders were trained on
 _SPECIAL_POSITIONS = 2  # that RoBERTa's kind counts among its positions, and no text can have
-_BATCH_TOKENS = 1_024  # padding included: a few pairs, so that the time is looked at often
+_BATCH_TOKENS = 512  # padding included: a few pairs, so that the time is looked at often
+_EACH = 2  # batches for each thread: who is done early takes another one
 _MOST_KNOWN = 100_000  # scores of pairs that are remembered: about 12 MB
 _ERRORS = 3  # no warnings: how a graph could be better is of no use here
 _PADDING = ("[PAD]", "<pad>")
@@ -102,11 +104,10 @@ class CrossEncoder:
             with _turn(until):
                 model = _load(self._folder)
                 tokens = model.tokens(pairs)
-            lengths, threads = [len(each.ids) for each in tokens], most_threads()
-            most = min(_BATCH_TOKENS, sum(lengths) // threads)
-            batches = [*token_batches(lengths, most)]
-            for begin in range(0, len(batches), threads):
-                some = batches[begin : begin + threads]
+            lengths, at_once = [len(each.ids) for each in tokens], _EACH * most_threads()
+            batches = [*token_batches(lengths, min(_BATCH_TOKENS, sum(lengths) // at_once))]
+            for begin in range(0, len(batches), at_once):
+                some = batches[begin : begin + at_once][::-1]  # the longest first
                 with _turn(until):
                     every = _side_by_side(
                         lambda batch: model.run([tokens[x] for x in batch], self._column), some
@@ -179,14 +180,23 @@ def _turn(until: float) -> Iterator[None]:
 def _side_by_side(
     run: Callable[[list[int]], list[float]], batches: Sequence[list[int]]
 ) -> list[list[float]]:
-    """What a model says of each batch; this thread computes one of them."""
-    *others, own = batches
-    running = [_BESIDE.submit(run, batch) for batch in others]
+    """What a model says of each batch; whichever thread is free takes the next, this one, too."""
+    every: list[list[float]] = [[]] * len(batches)
+    left = deque([*enumerate(batches), *[None] * len(batches)])  # for each thread an end
+
+    def work() -> None:
+        for place, batch in iter(left.popleft, None):
+            every[place] = run(batch)
+
+    others = [_BESIDE.submit(work) for _ in batches[1 : most_threads()]]
     try:
-        last = run(own)
+        work()
     finally:  # none may be in native code once the turn is over
-        wait(running)
-    return [*(each.result() for each in running), last]
+        begun = [each for each in others if not each.cancel()]
+        wait(begun)
+    for each in begun:
+        each.result()  # raises what it raised
+    return every
 
 
 @lru_cache(maxsize=2)  # those of one process, mostly one, are shared by all its users

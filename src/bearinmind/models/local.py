@@ -349,8 +349,9 @@ class PairedEmbedder:
         import numpy as np  # noqa: PLC0415  slow to import
 
         first, second = self._pair
-        longer = self._beside.submit(second.embed_query, text)
-        rows = (first.embed_query(text), longer.result())
+        shorter = self._beside.submit(first.embed_query, text)
+        longer = second.embed_query(text)  # here, where no thread has to wake up for it
+        rows = (shorter.result(), longer)
         joined: Vector = np.concatenate([x * s for x, s in zip(rows, self._scales, strict=True)])
         return joined.astype(np.float32, copy=False)
 

@@ -2,7 +2,7 @@
 
 A vector is searched by its code: a step, and for each dimension a whole number of steps. That takes
 a quarter of the memory of single precision, and reading less is faster, too. A code gives a cosine
-to within `_ERROR` steps, so every vector that may be among the best is scored again exactly.
+to within `_ERROR` of its steps, so every vector that may be among the best is scored again exactly.
 
 Needs numpy, which is slow to import.
 """
@@ -75,33 +75,27 @@ def _code_type(dimensions: int) -> np.dtype[np.void]:
     return np.dtype([("step", "<f4"), ("code", "i1", (dimensions,))])
 
 
-class _Block(NamedTuple):
-    """Room for the codes of one block of vectors."""
-
-    steps: Singles
-    codes: Codes
-
-
 class View(NamedTuple):
     """The vectors that were there at a moment; what arrives later does not change it."""
 
-    blocks: tuple[_Block, ...]
+    blocks: tuple[Codes, ...]
+    steps: Singles
     seqs: Positions  #: ascending; a vector's position is its place in here
     departed: Positions  #: positions of vectors that are of no present version
-    coarsest: float  #: the greatest step
     state: tuple[int, int]  #: equal for equal views
 
     def cosines(self, query: Singles) -> Singles:
-        """How near each vector is, to within `error`."""
+        """How near each vector is, to within its one of `errors`."""
         cosines = np.zeros(len(self.seqs), np.float32)  # BLAS may multiply what is there by nothing
         for number, block in enumerate(self.blocks):
             _multiply(block, query, cosines[number * BLOCK : (number + 1) * BLOCK])
+        np.multiply(cosines, self.steps, out=cosines)
         return cosines
 
     @property
-    def error(self) -> float:
-        """By how much a cosine may be off."""
-        return _ERROR * self.coarsest
+    def errors(self) -> Singles:
+        """By how much each cosine may be off."""
+        return self.steps * np.float32(_ERROR)
 
     def find(self, seqs: Sequence[int]) -> Positions:
         """The positions of the vectors among these that are in the view, in ascending order."""
@@ -113,16 +107,15 @@ class View(NamedTuple):
         return positions
 
 
-def _multiply(block: _Block, query: Singles, out: Singles) -> None:
+def _multiply(block: Codes, query: Singles, out: Singles) -> None:
     """The products of as many codes of a block as there is room for."""
     rows = max(1, _AT_ONCE // len(query))
     room = np.empty((rows, len(query)), np.float32)
     for start in range(0, len(out), rows):
         part = out[start : start + rows]
         some = room[: len(part)]
-        np.copyto(some, block.codes[start : start + len(part)])
+        np.copyto(some, block[start : start + len(part)])
         np.dot(some, query, out=part)
-    np.multiply(out, block.steps[: len(out)], out=out)
 
 
 def spread(cosines: Singles, departed: Positions) -> tuple[float, float]:
@@ -133,13 +126,13 @@ def spread(cosines: Singles, departed: Positions) -> tuple[float, float]:
     return float(present.mean(dtype=np.float64)), float(present.std(dtype=np.float64))
 
 
-def best(cosines: Singles, wanted: int, error: float) -> Positions:
+def best(cosines: Singles, wanted: int, errors: Singles) -> Positions:
     """The positions of all that may be among the best `wanted`; minus infinity never is."""
     if wanted < len(cosines):
         place = len(cosines) - wanted
-        least = np.partition(cosines, place)[place]
+        least = np.partition(cosines - errors, place)[place]
         if np.isfinite(least):
-            return np.flatnonzero(cosines >= least - 2 * error)
+            return np.flatnonzero(cosines + errors >= least)
     return np.flatnonzero(np.isfinite(cosines))
 
 
@@ -152,11 +145,11 @@ class Matrix:
         self.last_seq = 0
         self.last_departure = 0
         self._type = _code_type(dimensions)
-        self._blocks: list[_Block] = []
+        self._blocks: list[Codes] = []
+        self._steps: Singles = np.empty(BLOCK, np.float32)
         self._seqs: Positions = np.empty(BLOCK, np.int64)
         self._departed: Positions = np.empty(0, np.int64)
         self._count = 0
-        self._coarsest = 0.0
 
     @property
     def size(self) -> int:
@@ -165,9 +158,9 @@ class Matrix:
 
     def view(self) -> View:
         """The vectors as they are now."""
-        seqs = self._seqs[: self._count]
+        steps, seqs = self._steps[: self._count], self._seqs[: self._count]
         state = (self.last_seq, self.last_departure)
-        return View((*self._blocks,), seqs, self._departed, self._coarsest, state)
+        return View((*self._blocks,), steps, seqs, self._departed, state)
 
     def extend(self, arrivals: Sequence[tuple[int, bytes]]) -> None:
         """Append vectors. Only places behind every view's end are written to."""
@@ -175,15 +168,14 @@ class Matrix:
         arrived = np.frombuffer(joined(blobs, self._type.itemsize), self._type)
         self._make_room(len(seqs))
         self._seqs[self._count : self._count + len(seqs)] = seqs
+        self._steps[self._count : self._count + len(seqs)] = arrived["step"]
         done = 0
         while done < len(arrived):
             number, at = divmod(self._count + done, BLOCK)
             some = arrived[done : done + BLOCK - at]
-            self._blocks[number].steps[at : at + len(some)] = some["step"]
-            self._blocks[number].codes[at : at + len(some)] = some["code"]
+            self._blocks[number][at : at + len(some)] = some["code"]
             done += len(some)
         self._count += len(seqs)
-        self._coarsest = max(self._coarsest, float(arrived["step"].max()))
         self.last_seq = seqs[-1]
 
     def depart(self, departures: Sequence[tuple[int, int]]) -> None:
@@ -195,9 +187,9 @@ class Matrix:
     def _make_room(self, more: int) -> None:
         needed = self._count + more
         while len(self._blocks) * BLOCK < needed:
-            steps = np.empty(BLOCK, np.float32)
-            self._blocks.append(_Block(steps, np.empty((BLOCK, self.dimensions), np.int8)))
+            self._blocks.append(np.empty((BLOCK, self.dimensions), np.int8))
         if needed > len(self._seqs):
+            self._steps = np.concatenate([self._steps, np.empty(needed, np.float32)])
             self._seqs = np.concatenate([self._seqs, np.empty(needed, np.int64)])
 
 
@@ -293,7 +285,7 @@ class VectorSearch:
         """The best vectors that the file still has, scored exactly."""
         wanted = max(1, limit)
         while True:
-            positions = best(cosines, wanted, view.error)
+            positions = best(cosines, wanted, view.errors)
             place = rows.from_place(filter) | {"seqs": view.seqs[positions].tolist()}
             present: list[tuple[MemoryId, bytes]] = self._database.read("vectors_present", place)
             gone = len(positions) - len(present)
