@@ -110,15 +110,11 @@ class Arranged(NamedTuple):
 def that_matter(links: Sequence[Link], judged: Iterable[Judged]) -> list[Link]:
     """The links that `arrange` goes by: a pair that is not marked orders candidates alone."""
     candidates = {each.id for each in judged}
-    marked = {
-        frozenset((link.source, link.target))
-        for link in links
-        if judgement_of(link).probability >= MARK
-    }
+    marked = {frozenset((x.source, x.target)) for x in links if judgement_of(x).probability >= MARK}
     return [
         link
         for link in links
-        if (link.source in candidates and link.target in candidates)
+        if candidates >= {link.source, link.target}
         or frozenset((link.source, link.target)) in marked
     ]
 

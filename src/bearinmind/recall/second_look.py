@@ -95,11 +95,8 @@ def read_states(
         for older, newer in likely
     ]
     numbers, last = _read(read_pairs, Reads.OUTDATES, texts)
-    preferred = {
-        frozenset((one.id, other.id)): number
-        for (one, other), number in zip(likely, numbers, strict=False)
-    }
-    return preferred, report + more + last
+    pairs_read = [frozenset((older.id, newer.id)) for older, newer in likely]
+    return dict(zip(pairs_read, numbers, strict=False)), report + more + last
 
 
 def _with_odds(
@@ -143,8 +140,8 @@ def _read(
     except MindError as exc:
         logger.warning("reading failed", extra={"action": "read"})
         error = f"{exc.code}: {exc.message}"
-    elapsed = (perf_counter() - began) * 1e3
-    return numbers, PairsRead(pairs=len(texts), milliseconds=elapsed, error=error)
+    took = (perf_counter() - began) * 1e3
+    return numbers, PairsRead(pairs=len(texts), milliseconds=took, error=error)
 
 
 # ---- the part of a long text that is about something ---------------------------------------------
