@@ -65,12 +65,23 @@ def memory(name: str, *, sensitive: bool = False) -> Memory:
 
 
 def look(
-    reader: Reader, *memories: Memory, is_ordered: bool = False, step: float = 0.01
+    reader: Reader,
+    *memories: Memory,
+    is_ordered: bool = False,
+    step: float = 0.01,
+    unlikely: str = "",
 ) -> FirstRead:
-    """Look at candidates, each with a score that is so much lower than the one before."""
+    """Look at candidates, each with a score that is so much lower than the one before.
+
+    Those that are named are unlikely by what the legs found.
+    """
     judged = [Judged(x.id, 1 - place * step, 1.0, {}, {}) for place, x in enumerate(memories)]
     by_id = {x.id: x for x in memories}
-    return read_first(reader, QUESTION, judged, by_id, is_ordered=is_ordered)
+
+    def probability(each: Memory, _placings: object) -> float:
+        return 0.01 if each.id in unlikely else 0.3
+
+    return read_first(reader, QUESTION, judged, by_id, probability, is_ordered=is_ordered)
 
 
 def order(looked: FirstRead) -> str:
@@ -105,6 +116,15 @@ def test_a_candidate_that_scores_far_below_the_first_is_not_read() -> None:
     reader = Reader({"a": 0.1, "b": 0.1, "c": 0.1})
     look(reader, *map(memory, "abcd"), step=0.25)  # the last one has a quarter of the first
     assert reader.read == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("first", "read"), [(0.01, "abd"), (0.1, "abcd")])
+def test_where_the_first_surely_do_not_answer_only_likely_others_are_read(
+    first: float, read: str
+) -> None:
+    reader = Reader({"a": first, "b": 0.01, "c": 0.01, "d": 0.01})
+    look(reader, *map(memory, "abcd"), unlikely="c")
+    assert reader.read == [*read]
 
 
 def test_an_order_that_a_reranker_made_stays() -> None:
@@ -195,7 +215,8 @@ def test_a_reader_that_fails_changes_nothing_and_says_so() -> None:
         raise RerankerFailure("the model is damaged")
 
     judged = [Judged(MemoryId("a"), 1.0, 1.0, {}, {})]
-    looked = read_first(fails, QUESTION, judged, {MemoryId("a"): memory("a")}, is_ordered=False)
+    by_id = {MemoryId("a"): memory("a")}
+    looked = read_first(fails, QUESTION, judged, by_id, lambda *_: 0.3, is_ordered=False)
     assert looked.judged == judged
     assert not looked.odds
     assert looked.report is not None

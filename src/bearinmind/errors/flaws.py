@@ -65,7 +65,7 @@ def allowed(flaw: Mapping[str, Any]) -> str:
     """What is allowed in place of a value, from a flaw as `ValidationError.errors()` lists it."""
     known = _ALLOWED.get(flaw["type"])
     if known is not None:
-        limits = {name: _plain(limit) for name, limit in flaw.get("ctx", {}).items()}
+        limits = {name: whole(limit) for name, limit in flaw.get("ctx", {}).items()}
         said = known.format_map(limits)
         return _NOT_EMPTY if said.startswith("it must have 1 or more ") else said
     message = flaw["msg"].removeprefix("Value error, ")
@@ -82,6 +82,6 @@ def wrong(flaw: Mapping[str, Any], shown: str = "") -> str:
     return said if shown in said else f"{said}: {shown}"
 
 
-def _plain(limit: object) -> object:
-    """A limit as people write it: 1 rather than 1.0."""
-    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
+def whole(number: object) -> object:
+    """A whole number as such, as people write it and JSON reads it: 1 rather than 1.0."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number

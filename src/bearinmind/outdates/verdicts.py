@@ -125,7 +125,10 @@ def prevailing(
         is_served = source.deleted_at is None and not source.sensitive
         if is_served and _says_outdated(link, least) and not _reaches(above, link):
             above.setdefault(link.target, []).append(link)
-    return {id_: min(each, key=lambda x: _time(x, memories)) for id_, each in above.items()}
+    return {
+        id_: min(each, key=lambda x: (memories[x.source].created_at, x.source))
+        for id_, each in above.items()
+    }
 
 
 def outdated(
@@ -163,7 +166,3 @@ def _reaches(above: Mapping[MemoryId, list[Link]], link: Link) -> bool:
                 seen.add(newer.source)
                 frontier.append(newer.source)
     return link.target in seen
-
-
-def _time(link: Link, memories: Mapping[MemoryId, Memory]) -> tuple[object, ...]:
-    return memories[link.source].created_at, link.source

@@ -124,13 +124,14 @@ class Recall:
         time = read(query.text, query.filter.now)
         newer = self._newer(query, rankings, fused) if linked and fused else _NONE_NEWER
         reader = MemoryReader(self.store, query.filter, rankings)
-        choice = self._choose(_Asked(query, time, newer, reader), fused)
+        evidence = Evidence(self.verdicts, query.text, rankings, fused)
+        choice = self._choose(_Asked(query, time, newer, reader, evidence), fused)
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
         if choice.read:
             watch.carve("read", choice.read.milliseconds, out_of="choose")
-        evidence = Evidence(self.verdicts, query.text, rankings, fused, choice.odds)
+        evidence.read = choice.odds
         probabilities = self._probabilities(choice, evidence)
         best = max(probabilities.values(), default=0.0)
         least = query.min_probability
@@ -241,18 +242,19 @@ class Recall:
     def _choose_among(self, asked: _Asked, fused: Sequence[Fused]) -> _Choice:
         query, newer, reader = asked.query, asked.newer, asked.reader
         eligibility = Eligibility(query.filter, fused, newer.superseded, reader)
+        memories, by_legs = eligibility.memories, asked.evidence.probability
         judged, report = self._judge(asked, eligibility), None
         if self.rerank:
-            judged, report = self.rerank(query, judged, eligibility.memories)
+            judged, report = self.rerank(query, judged, memories)
         read_pairs, read = self.pair_reader(), None
         odds: Mapping[MemoryId, float] = {}
         if read_pairs:
             judged, odds, read = read_first(
-                read_pairs, query.text, judged, eligibility.memories, is_ordered=report is not None
+                read_pairs, query.text, judged, memories, by_legs, is_ordered=report is not None
             )
         links = groups.that_matter(newer.outdates, judged)
         seen = {**eligibility.servable(reader, links)}
-        seen |= {x.id: eligibility.memories[x.id] for x in judged[: groups.ORDERED]}
+        seen |= {x.id: memories[x.id] for x in judged[: groups.ORDERED]}
         question = groups.Question.of(asked.time, newer.frequency, newer.among)
         preferences: groups.Preferences | None = {} if read_pairs else None
         if read_pairs and not self.rerank:
@@ -260,7 +262,7 @@ class Recall:
             preferences, more = read_states(read_pairs, query.text, doubtful, odds)
             read = read + more if read and more else read or more
         arranged = groups.arrange(judged, links, seen, question, query.group, preferences)
-        chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)
+        chosen, dropped = self.selection(query, arranged.judged, memories)
         below = [  # what would be shown under a memory is left out with it
             Dropped(state.memory.id, reason)
             for id_, reason in dropped
@@ -372,6 +374,7 @@ class _Asked(NamedTuple):
     time: QuestionTime
     newer: _Newer
     reader: MemoryReader
+    evidence: Evidence
 
     def served(self, id_: MemoryId) -> MemoryId:
         """What is served for a candidate: it, or what supersedes it."""

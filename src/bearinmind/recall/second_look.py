@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from bearinmind.recall import groups
 from bearinmind.recall.groups import LONGEST
 from bearinmind.text import analysis
 from bearinmind.trace import Judged, PairsRead
-from bearinmind.types import Memory, MemoryId
+from bearinmind.types import Memory, MemoryId, Placing
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,8 @@ FIRST = 5  #: candidates that are read with the question ...
 _AT_ONCE = 2  # ... so many before the others: two cores read them side by side
 _ENOUGH = 0.0  # log odds: what answers more likely than not makes the others needless
 _NEAR = 0.3  # of the first score: what has less hardly ever answers (docs/adr/0066)
+_DOUBTED = -3.0  # log odds: if the first are no more likely to answer than that ...
+_LEAST = 0.02  # ... others must be so probable by what the legs found
 _PER_ODDS = 0.1  # of the logarithm of a score: what the log odds count (docs/adr/0062)
 # Log odds: what answers no more than that is no earlier state of what is asked for ...
 _NO_STATE = -3.0  # (docs/adr/0062)
@@ -52,6 +54,7 @@ def read_first(
     text: str,
     judged: list[Judged],
     memories: Mapping[MemoryId, Memory],
+    by_legs: Callable[[Memory, Mapping[str, Placing]], float],  # how probable one is, unread
     *,
     is_ordered: bool,
 ) -> FirstRead:
@@ -60,13 +63,14 @@ def read_first(
     first = [x for x in judged[:FIRST] if x.score >= least and not memories[x.id].sensitive]
     if read_pairs is None or not first or not text.strip():
         return FirstRead(judged)
-    odds: Mapping[MemoryId, float] = {}
-    report: PairsRead | None = None
-    for some in (first[:_AT_ONCE], first[_AT_ONCE:]):
-        odds, took = _with_odds(read_pairs, text, [memories[x.id] for x in some], odds)
-        report = took + report if report else took
-        if took.error or max(odds.values()) > _ENOUGH:
-            break
+    at_once, others = first[:_AT_ONCE], first[_AT_ONCE:]
+    odds, report = _with_odds(read_pairs, text, [memories[x.id] for x in at_once], {})
+    best = max(odds.values(), default=math.inf)  # nothing was read: the model failed
+    if best <= _DOUBTED:
+        others = [x for x in others if by_legs(memories[x.id], x.placings) >= _LEAST]
+    if best <= _ENOUGH:
+        odds, more = _with_odds(read_pairs, text, [memories[x.id] for x in others], odds)
+        report += more
     return FirstRead(judged if is_ordered else _reordered(judged, odds), odds, report)
 
 

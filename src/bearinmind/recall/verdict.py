@@ -181,10 +181,9 @@ class Evidence:
         text: str,
         rankings: Sequence[Ranking],
         fused: Sequence[Fused],
-        odds: Mapping[MemoryId, float],  # that those which a model has read answer
     ) -> None:
         self._models = models
-        self._read = odds
+        self.read: Mapping[MemoryId, float] = {}  #: log odds that those which a model read answer
         by_leg = {ranking.leg: ranking for ranking in rankings}
         self._lexical = by_leg.get(_LEXICAL)
         self._dense = by_leg.get(_DENSE)
@@ -196,17 +195,21 @@ class Evidence:
         self._telling = min(1.0, math.log1p(self._among) / math.log(TELLING_TOTAL))
         self._legs = self._answering()
         self._shared = self._of_query()
-        legs = _READ if self._read and self._legs == _BOTH else self._legs
-        self.floors = models[legs].floors(self._shared["memories"])
         #: Who asks with a word or two wants the memories that hold them, whatever they say.
         self._is_keyword = len(text.split()) <= _KEYWORDS and not _ASKS.search(text)
+
+    @property
+    def floors(self) -> Floors:
+        """The probabilities from which on hits are given."""
+        legs = _READ if self.read and self._legs == _BOTH else self._legs
+        return self._models[legs].floors(self._shared["memories"])
 
     def probability(self, memory: Memory, placings: Placings) -> float:
         """How probable it is that a memory answers the query."""
         legs = self._legs
         if legs == _BOTH and _DENSE not in placings and self._has_no_vector(memory):
             legs = _WORDS
-        elif legs == _BOTH and memory.id in self._read:
+        elif legs == _BOTH and memory.id in self.read:
             legs = _READ
         probability = self._models[legs].probability(self.features(memory, placings))
         if self._is_exact(memory):
@@ -228,7 +231,7 @@ class Evidence:
             "graph": min(_MOST, graph.evidence) if graph else 0.0,
             **self._margins(_evidence(placings)),
             **self._of_text(memory.content),
-            "read": _trusted(self._read.get(memory.id, 0.0), count),
+            "read": _trusted(self.read.get(memory.id, 0.0), count),
             **self._shared,
         }
 
@@ -305,9 +308,7 @@ class Evidence:
         """Whether a memory is named by its id, or holds whole what the query quotes."""
         if memory.id == self._asked.text.strip():
             return True
-        if not self._asked.quoted:
-            return False
-        folded = analysis.fold(memory.content)
+        folded = analysis.fold(memory.content) if self._asked.quoted else ""
         return any(phrase in folded for phrase in self._asked.quoted)
 
 

@@ -159,12 +159,9 @@ _OBJECTS = ("memories", "evidence", "change", "undo")  # kept as JSON
 
 
 def _from_proposal(proposal: Proposal) -> dict[str, Any]:
-    encoded = {name: _json(getattr(proposal, name)) for name in _OBJECTS}
+    objects = {name: getattr(proposal, name) for name in _OBJECTS}
+    encoded = {name: json.dumps(value, ensure_ascii=False) for name, value in objects.items()}
     return rows.from_noun(proposal) | encoded
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _to_proposal(row: Row) -> Proposal:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo
 
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS
 from bearinmind.errors import InvalidTime
+from bearinmind.errors.flaws import whole
 from bearinmind.learn.model import Role
 from bearinmind.proposals import ProposalState
 from bearinmind.recall.history import DEEPEST, USUAL_DEPTH
@@ -36,13 +37,8 @@ def _moment(value: object, info: ValidationInfo) -> object:
         raise
 
 
-def _whole(value: object) -> object:
-    """A whole number as such: to JSON, 3.0 and 3 are the same."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 MOST_DRAFTS = 100  #: of one request; more go through an import
-WHOLE = BeforeValidator(_whole)  #: stands behind the limits of a number: its schema has them then
+WHOLE = BeforeValidator(whole)  #: stands behind the limits of a number: its schema has them then
 
 # Limits that Pydantic checks here keep nonsense out. Those in `_described` are only described:
 # `Mind` checks them itself, and knows what it makes of spaces and dashes.
