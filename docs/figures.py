@@ -41,6 +41,10 @@ def _by_set(rows: list[Row]) -> dict[str, list[Row]]:
     return found
 
 
+def _revisions(rows: list[Row]) -> str:
+    return ", ".join(sorted({row["result"]["manifest"]["revision"] for row in rows}))
+
+
 def _share(value: float) -> str:
     return f"{value:.3f}".removeprefix("0")
 
@@ -95,6 +99,7 @@ def summary() -> None:
         shares = [_share(figure[HEADLINE]) for figure in figures]
         cells = [f"**{share}**" if share == best else share for share in shares]
         print(f"| {name} | {figures[0]['queries']:,.0f} | {' | '.join(cells)} |")
+    print(f"\nMeasured at revision {_revisions(_read('quality'))} (`make bench-quality`).")
 
 
 def headlines() -> None:
@@ -371,9 +376,8 @@ def peers_summary() -> None:
             continue  # a variant that one set alone needs
         name = f"**{label}**" if label == PEER_PRODUCT else label
         print(f"| {name} | {' | '.join(cell or 'not run' for cell in cells)} |")
-    manifests = [row["result"]["manifest"] for rows in sets.values() for row in rows]
-    revisions = sorted({manifest["revision"] for manifest in manifests})
-    print(f"\nMeasured at revision {', '.join(revisions)}.")
+    measured_rows = [row for rows in sets.values() for row in rows]
+    print(f"\nMeasured at revision {_revisions(measured_rows)}.")
 
 
 def _is_peer(row: Row) -> bool:

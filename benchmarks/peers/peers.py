@@ -198,6 +198,19 @@ class MemPalace(Retriever):
     name = "mempalace"
 
 
+class BasicMemory(Retriever):
+    """basic-memory's search, with its floor as it is by default."""
+
+    name = "basic_memory"
+
+
+class BasicMemoryNoFloor(Retriever):
+    """basic-memory's search without its floor, which goes with its default encoder."""
+
+    name = "basic_memory"
+    arguments = ("no-floor",)
+
+
 class Hindsight(Retriever):
     """Hindsight without a language model and without its graph leg."""
 
