@@ -106,6 +106,7 @@ bench: bench-quality bench-writes bench-crash bench-properties bench-embedding b
 bench-quality: $(READY) ## The published quality figures; fails when one differs
 	PYTHONPATH=benchmarks $(BIN)/bearinmind bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/quality.json
+	$(BIN)/bearinmind bench check benchmarks/conditions/further.toml --data "$(DATA)" --missing-ok --results benchmarks/results/further.json
 	$(BIN)/bearinmind bench check benchmarks/conditions/version_2.toml --data benchmarks/data --results benchmarks/results/version_2.json
 
 bench-sweep: $(READY) ## What each ranking setting is worth, on development queries (ADR 0004, 0010, 0015 to 0017)

@@ -111,6 +111,11 @@ class SettingFields(BaseModel):
         le=1,
         description="Share of common words from which two memories count as one; 0: only equal.",
     )
+    second_look: Literal["on", "off"] = Field(
+        default="on",
+        description="Whether a small model reads the best memories together with the question; "
+        "off: a recall takes less than half the time, finds less and is less sure.",
+    )
     capture_queries: bool = Field(
         default=False,
         description="Keep queries in a private file beside the store, to measure recall with them.",

@@ -262,6 +262,16 @@ def test_what_nobody_stored_is_not_found_though_its_words_are_there(embedders: E
     assert unknown.verdict is not Verdict.FOUND
 
 
+def test_without_a_second_look_nothing_is_read_and_nothing_is_lost(embedders: Embedders) -> None:
+    settings = Settings(user="ada", second_look="off")
+    with Mind(TemporaryStore(), settings, embedders=embedders) as mind:
+        mind.store("If the boiler fails, ring Mr Osei.")
+        mind.work.wait()
+        answer = mind.recall("Who looks after the heating?")
+    assert answer.trace.read is None
+    assert [hit.memory.content for hit in (*answer.hits, *answer.weak)] == ["If the boiler fails, ring Mr Osei."]
+
+
 def test_the_history_of_a_thing_shows_a_change_that_was_only_mentioned(
     embedders: Embedders,
 ) -> None:

@@ -351,6 +351,7 @@ def recall_of(
 ) -> Recall:
     """The read path that settings describe."""
     graph = GraphLeg(store, Spread.of(settings.graph))
+    reads = settings.second_look == "on" and settings.embedder != "none"
     rerank = None
     if reranker is not None:
         rerank = Rerank(
@@ -375,7 +376,7 @@ def recall_of(
         executor=executor,
         rerank=rerank,
         following=(graph,) if settings.leg_weights.get(graph.name, 1.0) else (),
-        pair_reader=active.pair_reader if settings.embedder != "none" else lambda: None,
+        pair_reader=active.pair_reader if reads else lambda: None,
     )
 
 
