@@ -203,6 +203,12 @@ bench-questions: $(READY) ## What docs/explanation/open-questions.md adds: earli
 	for part in encoders precision rerankers asking concepts links reader; do \
 	  $(BIN)/python benchmarks/open_questions.py $$part --data benchmarks/data/agent-store $(KEEP) || exit 1; done
 
+bench-token-vectors: $(READY) ## Whether token vectors of memories, or a small listwise ranker, could stand for the reader (ADR 0067)
+	$(BIN)/python benchmarks/token_vectors.py record $(addprefix --data benchmarks/data/,agent-store changes notes) \
+	  $(addprefix --data $(DATA)/,locomo-facts locomo-turns strategyqa fiqa adversarialqa beam scifact 2wiki musique)
+	$(BIN)/python benchmarks/token_vectors.py report $(KEEP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/token_vectors.py speed --data benchmarks/data/agent-store --data $(DATA)/fiqa $(KEEP)
+
 bench-page: $(READY) ## The page in a real Chromium: how soon each view can be used with 100,000 memories, axe at every width (MEMORIES, CONCEPTS)
 	@scripts/need-chromium
 	PYTHONPATH=benchmarks:tests $(BIN)/python benchmarks/page.py --memories $(MEMORIES) --concepts $(CONCEPTS)
