@@ -11,7 +11,7 @@ import itertools
 import json
 import random
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,32 +158,30 @@ def forms(encoder: TokenEncoder) -> list[Form]:
 
 
 class KeptTokens:
-    """Token vectors of memories in a file, those of each encoder one after the other."""
+    """Token vectors of memories in a file."""
 
-    def __init__(self, file: Path, kinds: Mapping[str, Form], width: int) -> None:
+    def __init__(self, file: Path, form: Form) -> None:
         self._connection = sqlite3.connect(file)
         self._connection.execute(SQL["make_tokens"])
-        self._kinds = kinds
-        self._width = width
+        self._form = form
 
-    def add(self, id_: str, rows: Mapping[str, Floats]) -> int:
+    def add(self, id_: str, rows: Floats) -> int:
         """Keep those of a memory; how many bytes that takes."""
-        vectors = b"".join(kind.kept(rows[name]).tobytes() for name, kind in self._kinds.items())
+        vectors = self._form.kept(rows).tobytes()
         self._connection.execute(SQL["add_tokens"], {"memory": id_, "vectors": vectors})
         return len(vectors)
 
-    def near(self, ids: Sequence[str], states: Mapping[str, Floats]) -> Floats:
-        """MaxSim of some memories, the mean over the encoders, with all tokens at once."""
+    def near(self, ids: Sequence[str], rows: Floats) -> Floats:
+        """MaxSim of some memories with a question, all their tokens at once."""
         found = dict(self._connection.execute(SQL["tokens_of"], {"memories": json.dumps(ids)}))
-        shape = (len(self._kinds), -1, self._width)
-        codes = [np.frombuffer(found[id_], np.int8).reshape(shape) for id_ in ids]
-        starts = [0, *itertools.accumulate(each.shape[1] for each in codes[:-1])]
-        joined = np.concatenate(codes, axis=1).astype(np.float32)
-        lengths = np.sqrt(np.einsum("etd,etd->et", joined, joined))
-        near = np.zeros(len(ids), np.float32)
-        for rows, length, (name, kind) in zip(joined, lengths, self._kinds.items(), strict=True):
-            cosines = kind.reduced(states[name]) @ rows.T / length
-            near += np.maximum.reduceat(cosines, starts, axis=1).mean(axis=0) / len(self._kinds)
+        question = self._form.reduced(rows)
+        width = question.shape[1]
+        codes = [np.frombuffer(found[id_], np.int8).reshape(-1, width) for id_ in ids]
+        starts = [0, *itertools.accumulate(len(each) for each in codes[:-1])]
+        joined = np.concatenate(codes).astype(np.float32)
+        lengths = np.sqrt(np.einsum("td,td->t", joined, joined))
+        best = np.maximum.reduceat(question @ joined.T / lengths, starts, axis=1)
+        near: Floats = best.mean(axis=0)
         return near
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ import random
 import statistics
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -49,7 +49,18 @@ from bearinmind_bench.metrics import DEPTH, HEADLINE
 from bearinmind_bench.product import Product
 from bearinmind_bench.sweep import tunable_split
 from questions import found as questions_found
-from token_forms import ENCODERS, FORMS, SEED, WIDE, Form, KeptTokens, TokenEncoder, forms, nearest
+from token_forms import (
+    BYTES,
+    CHANCE,
+    ENCODERS,
+    FORMS,
+    SEED,
+    Form,
+    KeptTokens,
+    TokenEncoder,
+    forms,
+    nearest,
+)
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "token_vectors.json"
@@ -58,6 +69,8 @@ QUERIES = 150  # of a set
 MEMORIES = 2_500
 BEFORE, EQUAL = 1 + 1e-6, 1e-6  #: what puts a score before another, and its logarithm
 WEIGHTS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+MAXSIM = "MaxSim, the form chosen, too"
+TIMED = "minilm"
 MANY = 80  #: trees of which the time is taken
 WARM_UP = 10  # questions
 TREES = (0, 10, 20, 40, 80, 160)
@@ -231,6 +244,10 @@ class Question(NamedTuple):
         return near
 
 
+Sets = Mapping[str, Sequence[Question]]
+ByWeight = Mapping[str, Mapping[str, list[float]]]  #: by choice and set: nDCG@10 of each question
+
+
 def features(row: Row) -> Numbers:
     """A row for each candidate: what the legs, the words and the tokens say, and the others."""
     hits, terms = row["hits"], {term.term for term in ask(row["text"]).terms}
@@ -275,7 +292,11 @@ def report(recorded: Path, *, keep: bool) -> None:
     files = read_rows(recorded)
     sets = {name: [Question.of(row) for row in each["rows"]] for name, each in files.items()}
     off = {name: [x.score(x.own) for x in each] for name, each in sets.items()}
-    arms = {name: weighed(sets, chosen) for name, chosen in CHOICES.items()}
+    tried = weighed(sets)
+    arms = {form: left_out(by_weight) for form, by_weight in tried.items()}
+    of_all = {x: y for by_weight in tried.values() for x, y in by_weight.items()}
+    arms[MAXSIM] = left_out(of_all)
+    chosen = {form: choices(by_weight) for form, by_weight in {**tried, MAXSIM: of_all}.items()}
     arms["trees without token vectors"] = grown(sets, with_tokens=False)
     arms["trees"] = grown(sets, with_tokens=True)
     arms["reader"] = {name: [x.row["on"] for x in each] for name, each in sets.items()}
@@ -283,7 +304,9 @@ def report(recorded: Path, *, keep: bool) -> None:
         arm: round(statistics.fmean(map(statistics.fmean, by_set.values())), 4)
         for arm, by_set in {"off": off, **arms}.items()
     }
-    found: Row = {"mean": means, "sets": {}}
+    every = {arm: [*itertools.chain(*by_set.values())] for arm, by_set in arms.items()}
+    together = questions_found.compared([*itertools.chain(*off.values())], every)
+    found: Row = {"mean": means, "together": together, "chosen": chosen, "sets": {}}
     for name, each in sets.items():
         of_set = {arm: by_set[name] for arm, by_set in arms.items()}
         found["sets"][name] = {
@@ -316,34 +339,36 @@ def _keep(part: str, found: Row) -> None:
     RESULTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def weighed(sets: Mapping[str, list[Question]], chosen: Sequence[str]) -> dict[str, list[float]]:
-    """By set: MaxSim beside the score, with the weight that is best on the other sets."""
-    tried = {
-        weight: {
-            name: [x.score(x.own + weight * x.near(chosen)) for x in each]
-            for name, each in sets.items()
+def weighed(sets: Sets) -> dict[str, ByWeight]:
+    """By form: what each weight of MaxSim beside the score gives."""
+    return {
+        form: {
+            f"{form}, {weight:g}": {
+                name: [x.score(x.own + weight * x.near(chosen)) for x in each]
+                for name, each in sets.items()
+            }
+            for weight in WEIGHTS
         }
-        for weight in WEIGHTS
+        for form, chosen in CHOICES.items()
     }
-    return left_out(tried)
 
 
-def grown(sets: Mapping[str, list[Question]], *, with_tokens: bool) -> dict[str, list[float]]:
+def grown(sets: Sets, *, with_tokens: bool) -> dict[str, list[float]]:
     """By set: the order of trees that were fitted to the other sets."""
-    tried: dict[float, dict[str, list[float]]] = {count: {} for count in TREES}
+    tried: dict[str, dict[str, list[float]]] = {str(count): {} for count in TREES}
     lists = {name: _lists(each, with_tokens=with_tokens) for name, each in sets.items()}
     for name, each in sets.items():
         others = [x for other, some in lists.items() if other != name for x in some]
         trees = listwise.fit([x for x in others if len(x.gains) > 1], max(TREES))
         for question, own in zip(each, lists[name], strict=True):
             for count, keys in enumerate(listwise.scores(trees, own)):
-                if count in tried:
-                    tried[count].setdefault(name, []).append(question.score(keys))
+                if count in TREES:
+                    tried[str(count)].setdefault(name, []).append(question.score(keys))
     return left_out(tried)
 
 
-def left_out(tried: Mapping[float, Mapping[str, list[float]]]) -> dict[str, list[float]]:
-    """By set: what it has with the choice that is best on the mean of the other sets."""
+def choices(tried: ByWeight) -> dict[str, str]:
+    """By set: the choice that is best on the mean of the other sets."""
     means = {
         choice: {name: statistics.fmean(each) for name, each in by_set.items()}
         for choice, by_set in tried.items()
@@ -351,9 +376,13 @@ def left_out(tried: Mapping[float, Mapping[str, list[float]]]) -> dict[str, list
     chosen = {}
     for name in next(iter(tried.values())):
         others = {c: sum(x for other, x in m.items() if other != name) for c, m in means.items()}
-        best = max(others, key=lambda choice: others[choice])
-        chosen[name] = tried[best][name]
+        chosen[name] = max(others, key=others.__getitem__)
     return chosen
+
+
+def left_out(tried: ByWeight) -> dict[str, list[float]]:
+    """By set: what it has with that choice."""
+    return {name: tried[choice][name] for name, choice in choices(tried).items()}
 
 
 def _lists(questions: Sequence[Question], *, with_tokens: bool) -> list[listwise.List]:
@@ -374,20 +403,27 @@ def _lists(questions: Sequence[Question], *, with_tokens: bool) -> list[listwise
     return lists
 
 
-def _show(found: Mapping[str, Any]) -> None:
-    """Print a table: a row for each set, a column for each arm."""
-    arms = [*found["mean"]]
-    print("| set | queries | " + " | ".join(arms) + " |")
-    print("|---|---:|" + "---:|" * len(arms))
-    for name, each in found["sets"].items():
-        cells = [f"{each['off']:.3f}", *(_cell(each["arms"][arm]) for arm in arms[1:])]
-        print(f"| {name} | {each['queries']} | " + " | ".join(cells) + " |")
-    print("| mean | | " + " | ".join(f"{x:.4f}" for x in found["mean"].values()) + " |")
+def _show(found: Row) -> None:
+    """Print a table: a row for each arm, a column for each set."""
+    sets = found["sets"]
+    print(f"| | {' | '.join(sets)} | mean | all questions |")
+    print("|---|" + "---:|" * (len(sets) + 2))
+    before = " | ".join(_share(each["off"]) for each in sets.values())
+    print(f"| off | {before} | {found['mean']['off']:.4f} | |")
+    for arm, together in found["together"].items():
+        cells = " | ".join(_cell(each["arms"][arm]) for each in sets.values())
+        interval = f"{together['low']:+.4f} to {together['high']:+.4f}"
+        change = f"{together['difference']:+.4f} ({interval}), {together['verdict']}"
+        print(f"| {arm} | {cells} | {found['mean'][arm]:.4f} | {change} |")
 
 
-def _cell(row: Mapping[str, Any]) -> str:
-    sign = {"better": "+", "worse": "-"}.get(row["verdict"], "")
-    return f"{row['after']:.3f} ({row['difference']:+.3f}{', ' + row['verdict'] if sign else ''})"
+def _share(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def _cell(row: Row) -> str:
+    verdict = row["verdict"] if row["verdict"] in ("better", "worse") else ""
+    return f"{_share(row['after'])} {verdict}".strip()
 
 
 # ---- speed ---------------------------------------------------------------------------------------
@@ -398,54 +434,58 @@ def speed(folders: Sequence[Path], recorded: Path, *, keep: bool) -> None:
     rows = [row for each in read_rows(recorded).values() for row in each["rows"]]
     lists = _lists([Question.of(row) for row in rows], with_tokens=True)
     trees = listwise.fit([x for x in lists if len(x.gains) > 1], MANY)
-    encoders = {name: TokenEncoder(name) for name in ENCODERS}
-    kinds = {n: next(x for x in forms(each) if x.name == WIDE) for n, each in encoders.items()}
+    encoder = TokenEncoder(TIMED)
+    chosen = [form for form in forms(encoder) if form.name in (BYTES, CHANCE)]
     found: Row = {}
     for folder in folders:
         data = reduced(load(folder))
         with tempfile.TemporaryDirectory() as place:
-            kept = KeptTokens(Path(place) / "tokens.db", kinds, 128)
-            steps = Steps(encoders, kept, trees)
-            size = steps.keep([(each["id"], each["content"]) for each in data.corpus])
-            found[data.name] = {"bytes a memory": round(size), **_times(data, steps)}
-            kept.close()
+            kept = {x.name: KeptTokens(Path(place) / f"{n}.db", x) for n, x in enumerate(chosen)}
+            steps = Steps(encoder, kept, trees)
+            bytes_ = steps.keep([(each["id"], each["content"]) for each in data.corpus])
+            found[data.name] = {"bytes a memory": bytes_, **_times(data, steps)}
+            steps.close()
         print(json.dumps({data.name: found[data.name]}, indent=1), flush=True)
     if keep:
-        _keep("speed", found)
+        _keep("speed", {"encoder": TIMED, "sets": found})
 
 
 class Steps(NamedTuple):
     """What would be done for a question after its recall."""
 
-    encoders: Mapping[str, TokenEncoder]
-    kept: KeptTokens
+    encoder: TokenEncoder
+    kept: Mapping[str, KeptTokens]  #: by form
     trees: Sequence[listwise.Tree]
 
-    def keep(self, memories: Sequence[tuple[str, str]]) -> float:
-        """Keep the token vectors of memories; how many bytes that takes for one."""
-        size = 0
+    def keep(self, memories: Sequence[tuple[str, str]]) -> dict[str, int]:
+        """Keep the token vectors of memories; how many bytes that takes for one, by form."""
+        sizes: Counter[str] = Counter()
         for id_, text in memories:
-            size += self.kept.add(id_, {n: x.memories([text])[0] for n, x in self.encoders.items()})
-        return size / len(memories)
+            [rows] = self.encoder.memories([text])
+            sizes.update({name: kept.add(id_, rows) for name, kept in self.kept.items()})
+        return {name: round(size / len(memories)) for name, size in sizes.items()}
 
-    def take(self, times: dict[str, list[float]], row: Row) -> None:
+    def take(self, times: Mapping[str, list[float]], row: Row) -> None:
         """Take each step, and the time that it takes."""
         text, ids = row["text"], [hit["ids"][0] for hit in row["hits"]]
-        states = {}
-        for name, encoder in self.encoders.items():
-            times[f"{name}: a question"].append(_took(partial(encoder.plain.embed_query, text)))
-            began = perf_counter()
-            [states[name]] = encoder.queries([text])
-            times[f"{name}: its tokens, too"].append((perf_counter() - began) * 1e3)
-        times["MaxSim"].append(_took(lambda: self.kept.near(ids, states)))
+        times["a question"].append(_took(partial(self.encoder.plain.embed_query, text)))
+        times["a question with its tokens"].append(_took(partial(self.encoder.queries, [text])))
+        [states] = self.encoder.queries([text])
+        for name, kept in self.kept.items():
+            times[f"MaxSim, {name}"].append(_took(partial(kept.near, ids, states)))
         for hit in row["hits"]:  # which numbers these are makes no difference to the time
-            hit["nearest"] = dict.fromkeys(TOLD, [0.5] * 10)
-        times["trees"].append(_took(lambda: self._order(row)))
+            hit["nearest"] = {name: [0.5] * len(states) for name in TOLD}
+        times["trees"].append(_took(partial(self._order, row)))
 
     def _order(self, row: Row) -> None:
         table = features({**row, "hits": [{**x, "words": _words(x["text"])} for x in row["hits"]]})
         for tree in self.trees:
             tree(table)
+
+    def close(self) -> None:
+        """Close the files."""
+        for kept in self.kept.values():
+            kept.close()
 
 
 def _times(data: EvaluationSet, steps: Steps) -> Row:

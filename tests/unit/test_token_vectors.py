@@ -53,27 +53,18 @@ def test_bytes_tell_nearly_what_floats_tell() -> None:
 
 
 def test_what_is_kept_in_a_file_is_as_near_as_what_was_recorded(tmp_path: Path) -> None:
-    directions = np.linalg.qr(rows(8))[0][:, :4]
-    kinds = {name: Form(name, 0.0, directions) for name in ("one", "other")}
-    kept = KeptTokens(tmp_path / "tokens.db", kinds, width=4)
-    memories = {name: {"one": rows(n), "other": rows(n)} for name, n in (("a", 3), ("b", 9))}
-    asked = {"one": rows(5), "other": rows(6)}
+    form = Form("bytes", 0.0, np.linalg.qr(rows(8))[0][:, :4])
+    kept = KeptTokens(tmp_path / "tokens.db", form)
+    memories = {"a": rows(3), "b": rows(9)}
+    asked = rows(5)
     sizes = [kept.add(id_, states) for id_, states in memories.items()]
 
     near = kept.near(["b", "a"], asked)
 
     kept.close()
-    expected = [
-        np.mean(
-            [
-                nearest(kind.reduced(asked[name]), kind.kept(memories[id_][name])).mean()
-                for name, kind in kinds.items()
-            ]
-        )
-        for id_ in ("b", "a")
-    ]
-    assert near == pytest.approx(expected, abs=1e-5)
-    assert sizes == [2 * 3 * 4, 2 * 9 * 4]
+    recorded = [nearest(form.reduced(asked), form.kept(memories[x])).mean() for x in ("b", "a")]
+    assert near == pytest.approx(recorded, abs=1e-5)
+    assert sizes == [3 * 4, 9 * 4]
 
 
 def test_a_newer_state_stays_before_the_older_one_whatever_is_near() -> None:
@@ -89,7 +80,7 @@ def test_a_newer_state_stays_before_the_older_one_whatever_is_near() -> None:
 
 
 def test_the_choice_for_a_set_is_made_without_it() -> None:
-    tried = {0.0: {"a": [0.5], "b": [0.5], "c": [0.5]}, 1.0: {"a": [0.9], "b": [0.4], "c": [0.4]}}
+    tried = {"0": {"a": [0.5], "b": [0.5], "c": [0.5]}, "1": {"a": [0.9], "b": [0.4], "c": [0.4]}}
 
     assert token_vectors.left_out(tried) == {"a": [0.5], "b": [0.4], "c": [0.4]}
 
