@@ -234,7 +234,7 @@ class Question(NamedTuple):
         for first, second in reversed(self.before):
             keys[first] = max(keys[first], keys[second] + EQUAL)
         ids = [id_ for n in np.argsort(-keys, kind="stable") for id_ in hits[n]["ids"]]
-        return metrics.score(ids[:DEPTH], self.row["relevant"])[HEADLINE]
+        return metrics.ndcg(ids[:DEPTH], self.row["relevant"], metrics.NDCG_AT)
 
     def near(self, chosen: Sequence[str]) -> Numbers:
         """MaxSim of each candidate as a mean over the tokens of the question, and over forms."""
@@ -341,16 +341,17 @@ def _keep(part: str, found: Row) -> None:
 
 def weighed(sets: Sets) -> dict[str, ByWeight]:
     """By form: what each weight of MaxSim beside the score gives."""
-    return {
-        form: {
+    tried: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for form, chosen in CHOICES.items():
+        near = {name: [x.near(chosen) for x in each] for name, each in sets.items()}
+        tried[form] = {
             f"{form}, {weight:g}": {
-                name: [x.score(x.own + weight * x.near(chosen)) for x in each]
+                name: [x.score(x.own + weight * y) for x, y in zip(each, near[name], strict=True)]
                 for name, each in sets.items()
             }
             for weight in WEIGHTS
         }
-        for form, chosen in CHOICES.items()
-    }
+    return tried
 
 
 def grown(sets: Sets, *, with_tokens: bool) -> dict[str, list[float]]:
