@@ -341,7 +341,7 @@ def _keep(part: str, found: Row) -> None:
 
 def weighed(sets: Sets) -> dict[str, ByWeight]:
     """By form: what each weight of MaxSim beside the score gives."""
-    tried: dict[str, dict[str, dict[str, list[float]]]] = {}
+    tried: dict[str, ByWeight] = {}
     for form, chosen in CHOICES.items():
         near = {name: [x.near(chosen) for x in each] for name, each in sets.items()}
         tried[form] = {
