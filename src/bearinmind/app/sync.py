@@ -12,13 +12,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bearinmind.changes import Change, Peer, Subject, SubjectKind, SyncConflict, digest
+from bearinmind.changes import (
+    MOST_CONFLICTS,
+    Change,
+    ConflictKind,
+    Peer,
+    Subject,
+    SubjectKind,
+    SyncConflict,
+    digest,
+)
 from bearinmind.config import state_folder
-from bearinmind.curate.contradictions import propose_claims
+from bearinmind.curate.contradictions import propose_claims, propose_disagreements
 from bearinmind.errors import (
     ConflictNotFound,
     InvalidInput,
     InvalidSetting,
+    MemoryNotFound,
     OtherPeer,
     PeerNotFound,
     StoreReadOnly,
@@ -43,7 +53,7 @@ from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Outcome, Scope
+from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outcome, Resolution, Scope
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work.worker_lock import WorkerLock
 
@@ -168,7 +178,9 @@ class Sync:
         detail = next((x for x in self.conflicts() if x.conflict.number == number), None)
         if detail is None:
             raise ConflictNotFound(f"there is no conflict {number}")
-        if keep == "other":
+        if keep == "other" and detail.conflict.kind is ConflictKind.DECIDED:
+            self._decide_otherwise(detail.conflict)
+        elif keep == "other":
             self._make_present(detail)
         self.store.resolve_conflict(self.scope, number, self.clock())
         return detail
@@ -201,6 +213,16 @@ class Sync:
             self.remember.delete(self.scope, present)
         self.nudge()
 
+    def _decide_otherwise(self, conflict: SyncConflict) -> None:
+        """Decide what gave way, about two memories that were decided about on two machines."""
+        source, _, target = (
+            self.store.get(self.scope, MemoryId(x)) for x in conflict.subject.parts
+        )
+        if source is None or target is None:
+            raise MemoryNotFound(f"a memory of conflict {conflict.number} is no longer there")
+        word = Resolution(conflict.other)
+        self.remember.resolve(self.scope, source, [target], word, Decider.PERSON)
+
     def _changes_to(self, other: Memory) -> Changes:
         """The changes that give a memory the fields of another version of it."""
         values = draft_values(other)
@@ -231,11 +253,13 @@ class Sync:
         )
 
     def _claims(self, arrived: Sequence[Subject]) -> None:
-        """Put the claims among what arrived into the inbox."""
+        """Put the claims among what arrived, and contrary decisions, into the inbox."""
         links = [each.parts for each in arrived if each.kind is SubjectKind.LINK]
         sources = {MemoryId(source) for source, kind, _ in links if kind == LinkKind.SUPERSEDES}
         if sources:
             propose_claims(self.store, self.scope, [*sources], self.clock())
+        found = self.store.conflicts(self.scope, MOST_CONFLICTS)
+        propose_disagreements(self.store, self.scope, [x for x in found if x.pair])
 
     def renumber(self) -> None:
         """Number the changes of a server anew, after it was restored from a backup.

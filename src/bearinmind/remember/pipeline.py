@@ -11,11 +11,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.outdates.verdicts import MARK, is_less, is_less_trusted, is_trusted, judgement_of
+from bearinmind.changes import MOST_CONFLICTS
+from bearinmind.outdates.verdicts import (
+    MARK,
+    REPLACING,
+    is_less,
+    is_less_trusted,
+    is_trusted,
+    judgement_of,
+)
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text, draft_values
-from bearinmind.remember.resolve import REPLACING, Resolved, resolve, superseding
+from bearinmind.remember.resolve import Resolved, resolve, superseding
 from bearinmind.remember.secrets import (
     Boundary,
     Kind,
@@ -366,8 +374,19 @@ class Remember:
         resolution: Resolution,
         by: Decider,
     ) -> Resolved:
-        """Decide which of some memories hold now; an agent does not overturn a person."""
-        return resolve(self.store, scope, memory, others, (resolution, by), self.clock())
+        """Decide which of some memories hold now; an agent does not overturn a person.
+
+        A conflict between machines about two of them is over, if somebody no less decides.
+        """
+        now = self.clock()
+        resolved = resolve(self.store, scope, memory, others, (resolution, by), now)
+        pairs = {
+            frozenset((x.source, x.target)) for x in resolved.links if judgement_of(x).by is by
+        }
+        for conflict in self.store.conflicts(scope, MOST_CONFLICTS):
+            if conflict.pair in pairs:
+                self.store.resolve_conflict(scope, conflict.number, now)
+        return resolved
 
     def add_link(self, scope: Scope, link: Link, *, decided: bool = True) -> None:
         """Store a link from elsewhere, with its times; both memories must be there.

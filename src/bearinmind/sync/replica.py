@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from bearinmind.changes import (
+    MOST_CONFLICTS,
     Change,
     Peer,
     Refused,
@@ -64,7 +65,6 @@ from bearinmind.types import Filter, Scope, State
 PAGE = 200  # changes of one request
 BATCH = 100  # changes that are sent at a time, at most
 _RESENT_AT_ONCE = 100
-_MOST_CONFLICTS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,7 +332,7 @@ def _subjects(store: Store, scope: Scope, now: datetime) -> Iterator[Subject]:
     yield from dict.fromkeys(links)
     for share in store.shares(scope):
         yield share_subject(share.reader, share.memory, share.tag)
-    yield from map(conflict_subject, store.conflicts(scope, _MOST_CONFLICTS, every=True))
+    yield from map(conflict_subject, store.conflicts(scope, MOST_CONFLICTS, every=True))
 
 
 # ---- rounds in the background --------------------------------------------------------------------
