@@ -168,8 +168,7 @@ class Accounts:
         ends = now + check_overlap(overlap)
         new = renewed(old, now)
         self.store.add_key(new.key)
-        if writes := self.writes_today().get(old.id, 0):  # they count: the quota is the same
-            self.store.count_writes(new.key.id, now.astimezone(UTC).date(), writes, writes)
+        self.store.carry_writes(old.id, new.key.id, now.astimezone(UTC).date())
         self.store.end_key(old.id, revoked_at=ends)
         self._note(old.user, Action.RENEW_KEY, f"{old.id} by {new.key.id}")
         return new
