@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bearinmind import errors
 from bearinmind.changes import (
     MOST_CONFLICTS,
     Change,
@@ -24,15 +25,6 @@ from bearinmind.changes import (
 )
 from bearinmind.config import state_folder
 from bearinmind.curate.contradictions import propose_claims, propose_disagreements
-from bearinmind.errors import (
-    ConflictNotFound,
-    InvalidInput,
-    InvalidSetting,
-    MemoryNotFound,
-    OtherPeer,
-    PeerNotFound,
-    StoreReadOnly,
-)
 from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.remember.admit import check_user, draft_values
@@ -92,7 +84,7 @@ class Sync:
         present = self.peer()
         if present is not None:
             if present.url != url:
-                raise OtherPeer(f"these memories are synced with {present.url} already")
+                raise errors.OtherPeer(f"these memories are synced with {present.url} already")
             return present
         self.store.open_feed(self.scope, new_epoch())
         peer = Peer(url=url, user=check_user(user))
@@ -177,7 +169,7 @@ class Sync:
         """Close a conflict; with `other`, the version that is not served becomes the present."""
         detail = next((x for x in self.conflicts() if x.conflict.number == number), None)
         if detail is None:
-            raise ConflictNotFound(f"there is no conflict {number}")
+            raise errors.ConflictNotFound(f"there is no conflict {number}")
         if keep == "other" and detail.conflict.kind is ConflictKind.DECIDED:
             self._decide_otherwise(detail.conflict)
         elif keep == "other":
@@ -201,7 +193,7 @@ class Sync:
         """Make the version that is not served the present one, as an update does."""
         other, present = detail.other, detail.present
         if other is None or present is None:
-            raise InvalidInput(
+            raise errors.InvalidInput(
                 f"conflict {detail.conflict.number} has no other version to keep",
                 hint="Change the memory or the link as it should be, and resolve it with `served`.",
             )
@@ -219,7 +211,9 @@ class Sync:
             self.store.get(self.scope, MemoryId(x)) for x in conflict.subject.parts
         )
         if source is None or target is None:
-            raise MemoryNotFound(f"a memory of conflict {conflict.number} is no longer there")
+            raise errors.MemoryNotFound(
+                f"a memory of conflict {conflict.number} is no longer there"
+            )
         word = Resolution(conflict.other)
         self.remember.resolve(self.scope, source, [target], word, Decider.PERSON)
 
@@ -234,7 +228,7 @@ class Sync:
     def _peer(self) -> Peer:
         peer = self.peer()
         if peer is None:
-            raise PeerNotFound
+            raise errors.PeerNotFound
         return peer
 
     # ---- a server ------------------------------------------------------------------------------
@@ -243,7 +237,7 @@ class Sync:
         """These memories as the server of other replicas; a replica cannot be one."""
         peer = self.peer()
         if peer is not None:
-            raise OtherPeer(
+            raise errors.OtherPeer(
                 f"these memories are a replica of those on {peer.url}",
                 hint=f"Sync with {peer.url} instead.",
             )
@@ -351,7 +345,7 @@ class Connection:
         host = (address and address.hostname) or ""
         is_clear = address is not None and address.scheme == "http" and not is_loopback(host)
         if text is not None and is_clear and not insecure:
-            raise InvalidSetting(
+            raise errors.InvalidSetting(
                 f"the key would go to {host!r} in clear",
                 hint="Use https://, or say --insecure if nobody can listen in between.",
             )
@@ -372,7 +366,7 @@ class Connection:
         """The server that the memories are synced with."""
         peer = self.memories.peer()
         if peer is None:
-            raise PeerNotFound
+            raise errors.PeerNotFound
         text = self.key_file.read() if self.key is None else self.key.get_secret_value()
         return self._server(peer.url, text)
 
@@ -409,7 +403,7 @@ class KeyFile:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as exc:
-            raise StoreReadOnly(
+            raise errors.StoreReadOnly(
                 f"the key in {str(self.path)!r} cannot be read: {exc}",
                 hint="Give yourself the right to, or connect again: `bearinmind sync connect URL`.",
             ) from exc
@@ -424,7 +418,7 @@ class KeyFile:
                 file.write(f"{key}\n")
             part.replace(self.path)
         except OSError as exc:
-            raise StoreReadOnly(
+            raise errors.StoreReadOnly(
                 f"the key cannot be kept in {str(self.path)!r}: {exc.strerror}",
                 hint="Make the folder writable, or set BEARINMIND_SYNC_KEY.",
             ) from exc

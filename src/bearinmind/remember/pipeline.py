@@ -11,15 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.changes import MOST_CONFLICTS
-from bearinmind.outdates.verdicts import (
-    MARK,
-    REPLACING,
-    is_less,
-    is_less_trusted,
-    is_trusted,
-    judgement_of,
-)
+from bearinmind.outdates import verdicts
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text, draft_values
@@ -186,7 +178,7 @@ class Remember:
             provenance = replace(known.provenance, trust=trust)
             known = self.update(scope, known, Changes(provenance=provenance))
         for old in supersedes:
-            if old.id != known.id and not is_less_trusted(memory, old):
+            if old.id != known.id and not verdicts.is_less_trusted(memory, old):
                 with suppress(errors.DuplicateLink):
                     self.link(scope, known, LinkKind.SUPERSEDES, old)
         return replace(outcome, memory=known)
@@ -358,7 +350,7 @@ class Remember:
         frontier, seen = [memory], {memory.id}
         while frontier:
             for each in frontier:
-                if is_less(trust, each.provenance.trust) and each.deleted_at is None:
+                if verdicts.is_less(trust, each.provenance.trust) and each.deleted_at is None:
                     provenance = replace(each.provenance, trust=trust)
                     self.update(scope, each, Changes(provenance=provenance))
             links = self.store.links(scope, [each.id for each in frontier])
@@ -374,19 +366,8 @@ class Remember:
         resolution: Resolution,
         by: Decider,
     ) -> Resolved:
-        """Decide which of some memories hold now; an agent does not overturn a person.
-
-        A conflict between machines about two of them is over, if somebody no less decides.
-        """
-        now = self.clock()
-        resolved = resolve(self.store, scope, memory, others, (resolution, by), now)
-        pairs = {
-            frozenset((x.source, x.target)) for x in resolved.links if judgement_of(x).by is by
-        }
-        for conflict in self.store.conflicts(scope, MOST_CONFLICTS):
-            if conflict.pair in pairs:
-                self.store.resolve_conflict(scope, conflict.number, now)
-        return resolved
+        """Decide which of some memories hold now; an agent does not overturn a person."""
+        return resolve(self.store, scope, memory, others, (resolution, by), self.clock())
 
     def add_link(self, scope: Scope, link: Link, *, decided: bool = True) -> None:
         """Store a link from elsewhere, with its times; both memories must be there.
@@ -425,7 +406,7 @@ class Remember:
         missing = errors.LinkNotFound(f"there is no link {source} {kind} {target}")
         if kind is LinkKind.OUTDATES:
             held = [x for x in self.store.links(scope, [source]) if x.target == target]
-            if not any(x.kind is kind and judgement_of(x).probability for x in held):
+            if not any(x.kind is kind and verdicts.judgement_of(x).probability for x in held):
                 raise missing
             both = Judgement(probability=0.0, by=Decider.PERSON)
             self.store.change_links(scope, [link], [replace(link, removed_at=None, judgement=both)])
@@ -440,7 +421,7 @@ class Remember:
         memories = self.store.get_many(scope, ends) if links else {}
         # A link may lead to a memory that is purged, or not here yet.
         whole = [link for link in links if {link.source, link.target} <= memories.keys()]
-        links = [link for link in whole if is_trusted(link, memories)]
+        links = [link for link in whole if verdicts.is_trusted(link, memories)]
         above = [link for link in links if link.target == middle]
         below = [link for link in links if link.source == middle]
         there = {
@@ -450,7 +431,7 @@ class Remember:
         return [
             # As sure as the less sure of the two.
             replace(
-                min(newer, older, key=lambda each: judgement_of(each).probability),
+                min(newer, older, key=lambda each: verdicts.judgement_of(each).probability),
                 source=newer.source,
                 target=older.target,
                 created_at=now,
@@ -464,17 +445,17 @@ class Remember:
 
 def _undecided(link: Link) -> Link:
     """A link with no more than an agent's word in place of a person's."""
-    if judgement_of(link).by is not Decider.PERSON or link.kind not in REPLACING:
+    if verdicts.judgement_of(link).by is not Decider.PERSON or link.kind not in verdicts.REPLACING:
         return link
     if link.kind is LinkKind.SUPERSEDES:
         return replace(link, judgement=None)
-    return replace(link, judgement=replace(judgement_of(link), by=Decider.AGENT))
+    return replace(link, judgement=replace(verdicts.judgement_of(link), by=Decider.AGENT))
 
 
 def _replaces(link: Link) -> bool:
     """Whether the target of a link gives its place to the source."""
     if link.kind is LinkKind.OUTDATES:
-        return judgement_of(link).probability >= MARK
+        return verdicts.judgement_of(link).probability >= verdicts.MARK
     return link.kind is LinkKind.SUPERSEDES
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
+from bearinmind.changes import MOST_CONFLICTS
 from bearinmind.outdates.verdicts import (
     REPLACING,
     contradict,
@@ -36,7 +37,10 @@ def resolve(
     verdict: tuple[Resolution, Decider],
     now: datetime,
 ) -> Resolved:
-    """Decide about a memory and each of the others; what is decided so already stays as it is."""
+    """Decide about a memory and each of the others; what is decided so already stays as it is.
+
+    A conflict between machines about two of them is over, if somebody no less decides.
+    """
     resolution, by = verdict
     links = store.links(scope, [memory.id])
     decided: list[Link] = []
@@ -58,6 +62,10 @@ def resolve(
         decided += same or [link]
     if new or ended:
         store.change_links(scope, ended, new)
+    pairs = {frozenset((x.source, x.target)) for x in decided if judgement_of(x).by is by}
+    for conflict in store.conflicts(scope, MOST_CONFLICTS):
+        if conflict.pair in pairs:
+            store.resolve_conflict(scope, conflict.number, now)
     return Resolved(id=memory.id, resolution=resolution, links=tuple(decided))
 
 
