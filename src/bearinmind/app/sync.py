@@ -16,7 +16,6 @@ from bearinmind import errors
 from bearinmind.changes import (
     MOST_CONFLICTS,
     Change,
-    ConflictKind,
     Peer,
     Subject,
     SubjectKind,
@@ -27,6 +26,7 @@ from bearinmind.config import state_folder
 from bearinmind.curate.contradictions import propose_claims, propose_disagreements
 from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.protocols import History, Sealed, Store
+from bearinmind.recall import history
 from bearinmind.remember.admit import check_user, draft_values
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.pipeline import Changes, Remember
@@ -170,8 +170,11 @@ class Sync:
         detail = next((x for x in self.conflicts() if x.conflict.number == number), None)
         if detail is None:
             raise errors.ConflictNotFound(f"there is no conflict {number}")
-        if keep == "other" and detail.conflict.kind is ConflictKind.DECIDED:
-            self._decide_otherwise(detail.conflict)
+        if keep == "other" and detail.conflict.pair:
+            source, _, target = detail.conflict.subject.parts
+            newer, older = (history.find(self.store, self.scope, x) for x in (source, target))
+            word = Resolution(detail.conflict.other)
+            self.remember.resolve(self.scope, newer, [older], word, Decider.PERSON)
         elif keep == "other":
             self._make_present(detail)
         self.store.resolve_conflict(self.scope, number, self.clock())
@@ -204,18 +207,6 @@ class Sync:
         if other.deleted_at is not None and present.deleted_at is None:
             self.remember.delete(self.scope, present)
         self.nudge()
-
-    def _decide_otherwise(self, conflict: SyncConflict) -> None:
-        """Decide what gave way, about two memories that were decided about on two machines."""
-        source, _, target = (
-            self.store.get(self.scope, MemoryId(x)) for x in conflict.subject.parts
-        )
-        if source is None or target is None:
-            raise errors.MemoryNotFound(
-                f"a memory of conflict {conflict.number} is no longer there"
-            )
-        word = Resolution(conflict.other)
-        self.remember.resolve(self.scope, source, [target], word, Decider.PERSON)
 
     def _changes_to(self, other: Memory) -> Changes:
         """The changes that give a memory the fields of another version of it."""
