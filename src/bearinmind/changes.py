@@ -17,7 +17,16 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from bearinmind.errors import MindError
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Provenance, Share, UserId
+from bearinmind.types import (
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Provenance,
+    Resolution,
+    Share,
+    UserId,
+)
 
 MOST_CONFLICTS = 100_000  # between machines, that are read together
 _as_json = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make one for every text
@@ -71,10 +80,15 @@ class Subject(NamedTuple):
 
 
 def _names_conflict(parts: list[str]) -> bool:
-    """Whether a conflict can have this name; versions that it does not have are empty."""
+    """Whether a conflict can have this name; versions that it does not have are empty.
+
+    One of decisions is about a link, and has a word of each in their place.
+    """
     if len(parts) != 5 or parts[0] not in {*ConflictKind}:  # noqa: PLR2004 (as they are made below)
         return False
-    _, kind, name, *_ = parts
+    conflict, kind, name, *words = parts
+    if conflict == ConflictKind.DECIDED and (kind != SubjectKind.LINK or {*words} - {*Resolution}):
+        return False
     about = Subject(SubjectKind(kind), name) if kind in {*SubjectKind} else None
     return about is not None and about.kind is not SubjectKind.CONFLICT and about.is_sound
 

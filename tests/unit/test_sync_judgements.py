@@ -13,13 +13,24 @@ from hypothesis import strategies as st
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.app.sync import Keep
-from bearinmind.changes import ConflictKind, LinkState, link_subject
+from bearinmind.changes import (
+    ConflictKind,
+    ConflictState,
+    LinkState,
+    Refused,
+    Subject,
+    SyncConflict,
+    conflict_subject,
+    link_subject,
+    memory_subject,
+    share_subject,
+)
 from bearinmind.protocols import Store
 from bearinmind.remember.secrets import Boundary
 from bearinmind.sync.model import Operation
 from bearinmind.sync.pull import Reconciliation
 from bearinmind.testing import FixedClock
-from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Trust
+from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Trust, UserId
 from bearinmind.vault.keys import Key, Keyring
 from bearinmind.vault.seal import SealingVault
 from support.replicas import Machines, machines
@@ -248,6 +259,26 @@ def test_a_conflict_of_decisions_is_resolved_as_any_other(
     probability = {"both": 0.0, "newer": 1.0}[holds]
     assert check(world, here, there) == [(newer.id, older.id, probability, Decider.PERSON)]
     assert [*asked(here), *asked(there), *told(world.server)] == []
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        (memory_subject(MemoryId("k7f29qmxt4hd")), ("newer", "both")),
+        (share_subject(UserId("grace"), None, "zoo"), ("newer", "both")),
+        (link_subject(MemoryId("k7f29qmxt4hd"), OUTDATES, MemoryId("q2m8xt0vd5ja")), ("", "both")),
+        (link_subject(MemoryId("k7f29qmxt4hd"), OUTDATES, MemoryId("q2m8xt0vd5ja")), ("1", "2")),
+    ],
+)
+def test_a_conflict_of_decisions_is_about_a_link_and_says_what_was_decided(
+    world: Machines, about: Subject, words: tuple[str, str]
+) -> None:
+    conflict = SyncConflict(0, ConflictKind.DECIDED, about, *words, detail="", at=world.clock())
+    server = world.server.sync.server()
+    operation = Operation(conflict_subject(conflict), 0, ConflictState(conflict))
+    [verdict] = server.push(server.pull("", 0, 1).epoch, [operation])
+    assert isinstance(verdict, Refused)
+    assert told(world.server) == []
 
 
 def test_a_second_disagreement_about_two_memories_is_asked_about_again(
