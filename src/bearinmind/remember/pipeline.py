@@ -198,13 +198,16 @@ class Remember:
         which gives nothing away and is the same when the file is imported again.
         """
         boundary = self.boundary
-        if made_id and any(x.sensitive or boundary.kinds(x.content) for x in versions):
+        # Whatever is too long is refused before anything else reads it.
+        in_clear = (self._admitted(scope, x, self.rules) for x in versions if not x.sensitive)
+        if made_id and (
+            any(x.sensitive for x in versions) or any(boundary.kinds(x.content) for x in in_clear)
+        ):
             digest = boundary.vault.fingerprint(scope.user, versions[-1].content)
             versions = [replace(version, id=ids.derived(digest)) for version in versions]
         records = {record.version: record for record in self._adopt(scope, sealed)}
         admitted: list[Memory] = []
         for version in versions:
-            boundary.refuse_in_clear_fields(draft_of(version))
             if version.sensitive and is_placeholder(version.content):
                 if record_of([*records.values()], version.version) is None:
                     raise errors.InvalidRecord(f"what memory {version.id} says is not in the file")
@@ -213,6 +216,7 @@ class Remember:
                 kept, new = boundary.guard(self._admitted(scope, version, self.rules))
                 records |= {record.version: record for record in new}
                 admitted.append(kept)
+            boundary.refuse_in_clear_fields(draft_of(version))
         _check_order(admitted)
         present = {version.version for version in admitted if version.sensitive}
         return History(
@@ -227,13 +231,13 @@ class Remember:
         kinds: dict[Kind, None] = {}
         admitted: list[Memory] = []
         for version in versions:
-            self.boundary.refuse_in_clear_fields(draft_of(version))
             if version.sensitive and is_placeholder(version.content):
                 admitted.append(version)
                 kinds |= dict.fromkeys(named_kinds(version.content))
             else:
                 admitted.append(self._admitted(scope, version, self.rules))
                 kinds |= dict.fromkeys(self.boundary.kinds(version.content))
+            self.boundary.refuse_in_clear_fields(draft_of(version))
         _check_order(admitted)
         present = admitted[-1]
         return replace(present, sensitive=present.sensitive or bool(kinds)), tuple(kinds)
