@@ -222,7 +222,7 @@ def test_the_same_said_twice_is_learned_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["no, ", "always use ", "a. ", "> ", "<a ", '"x" ', "in s ", "1) \n"]
+    "piece", ["no, ", "always use ", "a. ", "> ", "<a ", '"x" ', "in s ", "1) \n", "\n"]
 )
 def test_no_message_takes_long_to_read(piece: str) -> None:
     """Twice the text takes about twice as long, whatever it is made of."""

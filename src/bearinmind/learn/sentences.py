@@ -53,18 +53,18 @@ _MACHINE = re.compile(
 # Somebody else is made to speak, or the model is spoken to over its user's head.
 _FOREIGN = re.compile(
     r"""
-      ^\s*(?:system|assistant|human|user|ai|subject|from|to|title|author|date)\s*:\s
+      ^[^\S\n]*(?:system|assistant|human|user|ai|subject|from|to|title|author|date)\s*:\s
     | \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+)*
       (?:previous|prior|above|earlier)\s+(?:instructions?|messages?|prompts?|rules?)
     | ^\#{1,6}\s\S | ^(?:---+|===+|\*\*\*+)\s*$        # a document
     | ^(?:hi|hello|dear|hey|good\s+morning)\b[^\n]{0,30},?\s*\n.*\n    # a letter
     | ^(?:best|regards|cheers|sincerely|kind\s+regards|thanks|yours)[^\n]{0,20},?\s*\n?\s*
       (?:[A-Z]\w+\s*)?\Z
-    | ^\s*\[?\d{1,2}:\d\d(?::\d\d)?\]?\s+\w+:           # a chat
+    | ^[^\S\n]*\[?\d{1,2}:\d\d(?::\d\d)?\]?\s+\w+:      # a chat
     | ^[a-z]{2,15}:\s[^\n]+\n[a-z]{2,15}:\s
     | \bQ:\s.*\bA:\s
-    | ^\s*\[/?\w+\]\s*$                                # a marked block
-    | ^\s*1[.)]\s.*\n\s*2[.)]\s                         # a numbered list: mostly a document's
+    | ^[^\S\n]*\[/?\w+\]\s*$                           # a marked block
+    | ^[^\S\n]*1[.)]\s.*\n\s*2[.)]\s                         # a numbered list: mostly a document's
     | ^\w+>\s
     | \bsystem\s+prompt\b | <\|\w+\|> | \[/?INST\] | \byou\s+are\s+(?:now\s+)?(?:an?|in)\s
     | \b(?:ai|language)\s+(?:assistants?|models?|agents?)\s+(?:reading|processing|must|should)\b

@@ -328,6 +328,8 @@ def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType
         yield line.append_text(
             styled(f"  {found.kind}: {found.detail} · {minute(found.at)}", QUIET)
         )
+        if found.subject.kind is not SubjectKind.MEMORY:
+            continue  # what is said of it above is all
         table = grid("-", "-", "")
         for word, memory in (("served", value.served), ("other", value.other)):
             gone, deleted = memory is None, memory is not None and memory.deleted_at
