@@ -108,17 +108,19 @@ def store(
 
 
 def offers(outcome: Outcome) -> Iterator[Text]:
-    """The earlier memories that a stored one may replace, and how to say so."""
-    for offer in outcome.may_replace:
-        memory = offer.memory
-        line = styled(f"May replace, stored {day_in_words(memory.created_at)}: ", NOTICE)
+    """The earlier memories that a stored one may replace, and how to say so.
+
+    A memory that was stored before in the session is named: it is not the one just stored.
+    """
+    for newer, memory in ((each.newer, each.memory) for each in outcome.may_replace):
+        may = "May replace" if newer == outcome.memory.id else f"{newer} may replace"
+        line = styled(f"{may}, stored {day_in_words(memory.created_at)}: ", NOTICE)
         yield line.append(f"{one_line(safe(memory.content))}  ", "default").append(memory.id, ID)
     if outcome.may_replace:
-        yield styled(
-            f"`bearinmind resolve {outcome.memory.id} newer` settles it; "
-            "or `older`, `both`, `merge`.",
-            QUIET,
-        )
+        first, *others = outcome.may_replace
+        which, it = (f" --other {first.memory.id}", "the first") if others else ("", "it")
+        command = f"`bearinmind resolve {first.newer} newer{which}`"
+        yield styled(f"{command} settles {it}; or `older`, `both`, `merge`.", QUIET)
 
 
 def update(

@@ -38,7 +38,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.lines import STANDARD, read_text
 from bearinmind.surfaces.times import day_in_words
-from bearinmind.surfaces.verbs.answers import RecallAnswer
+from bearinmind.surfaces.verbs.answers import RecallAnswer, why_attached
 from bearinmind.text.analysis import one_line
 from bearinmind.trace import (
     Answer,
@@ -221,7 +221,7 @@ def _extras(value: Hit) -> list[Text]:
     if value.replaces:
         lines.append(styled("replaces ", QUIET).append(", ".join(value.replaces), style=ID))
     for memory in value.attached:
-        line = styled("").append("resolved by ", QUIET).append(memory.id, ID)
+        line = styled("").append(f"{why_attached(value, memory)} by ", QUIET).append(memory.id, ID)
         lines.append(line.append(f"  {safe(memory.content)}"))
     return lines + [
         towards(each.kind, each.id, each.line, outgoing=each.outgoing) for each in value.pointers

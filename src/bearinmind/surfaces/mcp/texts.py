@@ -219,12 +219,16 @@ def _recalled(answer: a.RecallAnswer) -> str:
 
 def _conflict(conflict: Conflict) -> str:
     """Of two memories that both are shown: who has not read them cannot settle it."""
-    newer, older, because = conflict.newer, conflict.older, word(conflict.because)
-    return (
-        f"Conflict: [{newer}] may replace [{older}] ({conflict.probability:.0%}: {because}), and "
-        f"nobody has decided. Settle it: memory_resolve id={newer} other={older} "
-        "resolution=newer|older|both|merge"
-    )
+    newer, older = conflict.newer, conflict.older
+    sure = f"{conflict.probability:.0%}: {word(conflict.because)}"
+    may = f"[{newer}] may replace [{older}] ({sure}), and nobody has decided."
+    return f"Conflict: {may} {_settle(newer, older)}"
+
+
+def _settle(newer: MemoryId, older: MemoryId) -> str:
+    """How an agent says which of two memories holds; about others of these it says nothing."""
+    ends = f"id={newer} other={older}"
+    return f"Settle it: memory_resolve {ends} resolution=newer|older|both|merge"
 
 
 def _listed(answer: a.ListAnswer) -> str:
@@ -246,11 +250,11 @@ def _stored(answer: Stored | AlreadyKnown) -> str:
     known = "Already known" if isinstance(answer, AlreadyKnown) else "Stored"
     sealed = ", encrypted because it is sensitive" if answer.memory.sensitive else ""
     lines = [f"{known}: {answer.memory.id}{sealed}"]
-    lines += [for_agents.may_replace(offer, answer.memory.owner) for offer in answer.may_replace]
-    if answer.may_replace:
-        lines.append(
-            f"Settle it: memory_resolve id={answer.memory.id} resolution=newer|older|both|merge"
-        )
+    for offer in answer.may_replace:
+        lines += [
+            for_agents.may_replace(offer, answer.memory),
+            _settle(offer.newer, offer.memory.id),
+        ]
     return "\n".join(lines)
 
 
