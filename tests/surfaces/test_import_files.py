@@ -646,7 +646,7 @@ def test_a_database_of_another_program_is_refused(run: Run, tmp_path: Path) -> N
         database.execute("CREATE TABLE things (name TEXT)")
 
     assert "the database is of no known program" in run("import", path).err
-    assert "Check that --from says what it is." in run("import", path, "--from", "mem0").err
+    assert "Check what --from says." in run("import", path, "--from", "mem0").err
 
 
 @pytest.mark.parametrize("text", ["Our printer is called Hedwig.\nIt is old.\n", "[]", "%PDF-1.7"])

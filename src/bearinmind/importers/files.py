@@ -117,7 +117,7 @@ class Source:
         except sqlite3.Error as exc:
             raise InvalidInput(
                 f"{str(self.path)!r} cannot be read as a database: {exc}",
-                hint="Check that --from says what it is. If a program uses it, end it or take a copy.",
+                hint="Check what --from says. If a program uses the file, end it or take a copy.",
             ) from exc
 
     def _bytes(self, count: int) -> bytes:
