@@ -305,7 +305,11 @@ def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
 
 def _proposal_card(value: Proposal, texts: Texts, because: Sequence[str]) -> RenderableType:
     """Everything about one proposal."""
-    facts = {name: str(figure) for name, figure in (value.evidence | value.change).items()}
+    facts = {
+        name: ", ".join(map(str, figure)) if isinstance(figure, list | tuple) else str(figure)
+        for name, figure in (value.evidence | value.change).items()
+        if figure is not None
+    }
     facts |= {"because": "; ".join(because)} if because else {}
     times = [("made", minute(value.created_at)), (value.state, minute(value.decided_at))]
     memories = [_memory(id_, texts, whole=True) for id_ in value.memories]
