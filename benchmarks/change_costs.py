@@ -1,8 +1,9 @@
 """What finding, offering and grouping changes cost, side by side in one run.
 
 Acknowledging a store and recalling are measured against the product before it knew of changes: the
-same steps in two processes, one of them with the source of `BEFORE`, text by text in turns. Finding
-is measured in stores of 1,000 and 100,000 memories, again memory by memory in turns.
+same steps in processes of their own, one of them with the source of `BEFORE`, another without the
+second look, text by text in turns. Finding is measured in stores of 1,000 and 100,000 memories,
+again memory by memory in turns.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,7 @@ from bearinmind.work.status import COMPARE
 from hybrid import made_up_vectors
 
 BEFORE = "30f3e5e"  # the last revision without `outdates`
+UNREAD = {"BEARINMIND_SECOND_LOOK": "off"}
 STORES = 1_000
 QUESTIONS = 300
 SMALL, LARGE = 1_000, 100_000
@@ -58,11 +60,12 @@ def measure(data: Path, *, keep: bool) -> int:
 def _against_before(
     folder: Path, texts: Sequence[str], questions: Sequence[str]
 ) -> dict[str, float]:
-    sources = {"before": _source_before(folder), "now": Path(__file__).parents[1] / "src"}
+    before, here = _source_before(folder), Path(__file__).parents[1] / "src"
+    children = {"before": (before, {}), "now": (here, {}), "unread": (here, UNREAD)}
     with ExitStack() as stack:
         arms = {
-            name: stack.enter_context(_child(source, folder / f"{name}.db"))
-            for name, source in sources.items()
+            name: stack.enter_context(_child(source, folder / f"{name}.db", settings))
+            for name, (source, settings) in children.items()
         }
         stored = _in_turns(arms, "store", texts)
         for arm in arms.values():
@@ -75,6 +78,7 @@ def _against_before(
     return {
         "store-offering": _ratio(stored["now"], stored["before"]),
         "recall-grouping": _ratio(recalled["now"], recalled["before"]),
+        "recall-unread": _ratio(recalled["unread"], recalled["before"]),
     }
 
 
@@ -92,10 +96,12 @@ def _source_before(folder: Path) -> Path:
 
 
 @contextmanager
-def _child(source: Path, store: Path) -> Iterator[subprocess.Popen[str]]:
+def _child(
+    source: Path, store: Path, settings: Mapping[str, str]
+) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, str(STEPS), str(store)],
-        env={**os.environ, "PYTHONPATH": str(source)},
+        env={**os.environ, "PYTHONPATH": str(source), **settings},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

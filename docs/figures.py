@@ -13,6 +13,8 @@ RESULTS = ROOT / "benchmarks" / "results"
 CONDITIONS = ROOT / "benchmarks" / "conditions"
 PRODUCT = "bearinmind"
 EARLIER = "earlier"
+UNREAD = "without a second look"
+LEGS = ("words alone", "meaning alone")
 HEADLINE = "ndcg@10"
 PEER_PRODUCT = "Bear in Mind"
 STALE_ABOVE = "stale_above_current"
@@ -133,6 +135,50 @@ def headlines() -> None:
 def _beside(row: Row) -> str:
     """A row's figure, and what Bear in Mind is beside it."""
     return f"{_share(row['result']['overall'][HEADLINE])}, {row['compared']['verdict']}"
+
+
+def further() -> None:
+    """Print the product on the further sets, beside each of its legs alone."""
+    _print_header([], ("queries", "Bear in Mind", *LEGS))
+    for name, rows in _by_set(_read("further")).items():
+        overall = _row_named(rows, PRODUCT)["result"]["overall"]
+        legs = [_beside(_row_named(rows, leg)) for leg in LEGS]
+        cells = (name, f"{overall['queries']:,.0f}", f"**{_share(overall[HEADLINE])}**", *legs)
+        print(f"| {' | '.join(cells)} |")
+
+
+def second_look() -> None:
+    """Print nDCG@10 with and without a second look, set by set."""
+    _print_header([], ("queries", "nDCG@10", "without", "verdict"))
+    for result_file in ("quality", "further", "changes"):
+        for name, rows in _by_set(_read(result_file)).items():
+            pair = [row for row in rows if _label(row) in (PRODUCT, UNREAD)]
+            if len(pair) == 1:
+                continue
+            shares = [_share(row["result"]["overall"][HEADLINE]) for row in pair]
+            queries = f"{pair[0]['result']['overall']['queries']:,.0f}"
+            cells = (name, queries, *shares, pair[1]["compared"]["verdict"])
+            print(f"| {' | '.join(cells)} |")
+
+
+def own_sets() -> None:
+    """Print what is said of things that change and of what nobody stored, on our own sets."""
+    strata = ("unrelated", "same-topic", "near-miss")
+    faults = (STALE_LABEL, "stale alone", *(f"`nothing`: {name}" for name in strata))
+    _print_header([], ("nDCG@10", *faults, "kept", "calibration error"))
+    for name, rows in _by_set(_read("changes")).items():
+        for row in (row for row in rows if _label(row) in (PRODUCT, UNREAD)):
+            overall, verdicts = row["result"]["overall"], row["result"]["verdicts"]
+            shares = (
+                overall.get(STALE_ABOVE),
+                overall.get("stale_without_current@5"),
+                *map(verdicts["nothing"].get, strata),
+                verdicts["kept"]["overall"],
+            )
+            label = name if _label(row) == PRODUCT else UNREAD
+            cells = ["" if share is None else f"{share:.1%}" for share in shares]
+            error = _share(verdicts["calibration_error"])
+            print(f"| {label} | {_share(overall[HEADLINE])} | {' | '.join(cells)} | {error} |")
 
 
 def worse_strata() -> None:

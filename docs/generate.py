@@ -20,7 +20,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 from unittest import mock
 
 import typer.main
@@ -226,45 +226,37 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         return f"{limits['min_length']} to {limits['max_length']} characters"
     if "min_length" in limits:
         return "at least one name"
+    if choices := get_args(info.annotation) if get_origin(info.annotation) is Literal else ():
+        return " or ".join((", ".join(choices[:-1]), choices[-1]))
     return {
         "store": "a path, a URL, `postgres` or `postgres:FOLDER`",
         "replica": "a URL, or none",
         "server": "a URL, or none",
         "server_key": "a text, or none",
         "sync_key": "a text, or none",
-        "learn": "off, inbox, rules or model",
         "learn_url": "a URL, or none",
         "learn_model": "a text, or none",
-        "learn_dialect": "openai, anthropic or ollama",
         "learn_key": "a text, or none",
         "server_url": "a URL, or none",
         "server_hosts": "names",
         "reports": "a path, or none",
-        "auth": "auto, on or off",
         "oauth_issuers": "URLs",
         "oidc_client_id": "a text, or none",
         "oidc_client_secret": "a text, or none",
         "oidc_scopes": "names",
-        "oidc_claim": "email or sub",
         "oidc_users": "users by claim",
         "oidc_domains": "names, or `*`",
         "oidc_groups": "names, or `*`",
         "oidc_groups_claim": "a name",
         "oidc_create": "true or false",
-        "oidc_access": "read or write",
         "oidc_admin_groups": "names",
         "metrics_user": "the name of a user, or none",
         "telemetry": "true or false",
-        "curate": "off or inbox",
         "decay_days": "days above 0 by category",
-        "fusion": "calibrated, convex or rrf",
         "leg_weights": "0 or more by leg",
         "lexical": "0 or more by name of a weight",
         "graph": "0 or more by name of a weight",
         "capture_queries": "true or false",
-        "extractor": "rules, spacy, llm or none",
-        "mcp_tools": "default or all",
-        "worker": "auto or off",
         "embedder": ", ".join(EMBEDDER_FORMS),
         "embedded_text": f"content, with any of {', '.join(PARTS)} before it, such as tags+content",
         "embedder_url": "a URL, or none",
@@ -282,7 +274,6 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "vault_token": "a text, or none",
         "llm_url": "a URL, or none",
         "llm_model": "a name, or none",
-        "llm_dialect": "openai, anthropic or ollama",
         "judge_model": "a name, or none",
         "llm_key": "a text, or none",
         "trust_factors": "numbers above 0 by trust class",

@@ -112,9 +112,7 @@ class SettingFields(BaseModel):
         description="Share of common words from which two memories count as one; 0: only equal.",
     )
     second_look: Literal["on", "off"] = Field(
-        default="on",
-        description="Whether a small model reads the best memories together with the question; "
-        "off: a recall takes less than half the time, finds less and is less sure.",
+        default="on", description="Whether a model reads the first hits; off is faster, and worse."
     )
     capture_queries: bool = Field(
         default=False,
@@ -137,10 +135,7 @@ class SettingFields(BaseModel):
         default=None, description="The key for the embedder, if it needs one; never shown."
     )
     embedder_dimensions: int | None = Field(
-        default=None,
-        ge=1,
-        le=65_536,
-        description="Length of vectors, for models that offer several.",
+        default=None, ge=1, le=65_536, description="Length of vectors, if a model offers several."
     )
     embedder_timeout: float = Field(
         default=10.0,

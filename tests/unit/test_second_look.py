@@ -269,7 +269,9 @@ def test_without_a_second_look_nothing_is_read_and_nothing_is_lost(embedders: Em
         mind.work.wait()
         answer = mind.recall("Who looks after the heating?")
     assert answer.trace.read is None
-    assert [hit.memory.content for hit in (*answer.hits, *answer.weak)] == ["If the boiler fails, ring Mr Osei."]
+    assert [hit.memory.content for hit in (*answer.hits, *answer.weak)] == [
+        "If the boiler fails, ring Mr Osei."
+    ]
 
 
 def test_the_history_of_a_thing_shows_a_change_that_was_only_mentioned(
