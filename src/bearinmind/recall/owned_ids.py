@@ -12,7 +12,7 @@ from dataclasses import replace
 from bearinmind.recall.history import ThingHistory
 from bearinmind.text import ids
 from bearinmind.trace import Answer, Dropped, OnDemand, SaysTheSame, Superseded, Trace
-from bearinmind.types import Filter, Hit, Memory, MemoryId, Scope, Step, owner_of
+from bearinmind.types import Filter, Hit, Memory, MemoryId, Outdated, Scope, Step, owner_of
 
 
 def key_of(view: Filter, id: MemoryId) -> MemoryId:
@@ -85,20 +85,15 @@ def with_bare_id(memory: Memory) -> Memory:
 
 
 def _bare_hit(hit: Hit, name: Callable[[MemoryId], MemoryId]) -> Hit:
+    def outdated(by: Outdated) -> Outdated:
+        return replace(by, by=name(by.by))
+
+    hit = hit.with_each(with_bare_id)
     return replace(
         hit,
-        memory=with_bare_id(hit.memory),
-        attached=tuple(map(with_bare_id, hit.attached)),
         path=_bare_path(hit.path, name),
-        earlier=tuple(
-            replace(
-                state,
-                memory=with_bare_id(state.memory),
-                outdated=replace(state.outdated, by=name(state.outdated.by)),
-            )
-            for state in hit.earlier
-        ),
-        outdated=hit.outdated and replace(hit.outdated, by=name(hit.outdated.by)),
+        earlier=tuple(replace(each, outdated=outdated(each.outdated)) for each in hit.earlier),
+        outdated=hit.outdated and outdated(hit.outdated),
     )
 
 

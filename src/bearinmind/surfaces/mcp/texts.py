@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -196,18 +197,8 @@ def _readable(memory: Memory) -> Memory:
 
 
 def _recalled(answer: a.RecallAnswer) -> str:
-    hits = [
-        dataclasses.replace(
-            hit,
-            memory=_mine(hit.memory, answer.as_data),
-            attached=tuple(_mine(each, answer.as_data) for each in hit.attached),
-            earlier=tuple(
-                dataclasses.replace(each, memory=_mine(each.memory, answer.as_data))
-                for each in hit.earlier
-            ),
-        )
-        for hit in answer.hits
-    ]
+    mine = partial(_mine, as_data=answer.as_data)
+    hits = [hit.with_each(mine) for hit in answer.hits]
     guesses = f"{len(answer.weak)} weak guesses are left out; all=true gives them."
     parts = [_VERDICTS[answer.verdict], for_agents.rendered(hits, _ME)]
     shown = {each.id for hit in hits for each in a.memories_of(hit)}
