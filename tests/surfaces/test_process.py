@@ -109,7 +109,7 @@ def test_a_full_disk_under_the_output_is_no_bug(
         )
 
     assert ran.returncode == 2
-    assert b"the output cannot be used: No space left on device" in ran.stderr
+    assert b"'standard output' cannot be used: No space left on device" in ran.stderr
     assert b"the space that is left" in ran.stderr
     assert b"bug" not in ran.stderr
     assert b"Exception" not in ran.stderr

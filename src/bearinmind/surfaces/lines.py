@@ -31,13 +31,8 @@ def translated(path: str) -> Iterator[None]:
     except FileNotFoundError as exc:
         raise FileMissing(f"there is no file {path!r}", hint=FileMissing.or_standard) from exc
     except OSError as exc:
-        raise refused(repr(path), exc) from exc
-
-
-def refused(what: str, exc: OSError) -> InvalidInput:
-    """What the system said of a file or stream that it did not let us use."""
-    hint = "Check the path, its permissions and the space that is left."
-    return InvalidInput(f"{what} cannot be used: {exc.strerror}", hint=hint)
+        hint = "Check the path, its permissions and the space that is left."
+        raise InvalidInput(f"{path!r} cannot be used: {exc.strerror}", hint=hint) from exc
 
 
 def read_text(path: str) -> str:

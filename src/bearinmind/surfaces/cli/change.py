@@ -393,7 +393,6 @@ def _purge_lines(plan: PurgePlan, *, purged: bool, dry_run: bool) -> list[Render
 _PLANNED = 20  # memories of a purge that are named
 
 
-# ---- the store ---------------------------------------------------------------------------------
 def _plan_table(value: PurgePlan) -> RenderableType:
     """What a purge removes for good."""
     table = grid("-", "-", "")

@@ -263,16 +263,14 @@ def trace_tables(value: Answer, labels: Labels) -> RenderableType:
         for x in trace.judged[:_CANDIDATES]
         if x.id in ways and "graph" in x.placings and x.placings["graph"].evidence >= _SHOWS
     ]
-    if led:
-        lines.append(headed("Paths", "id", "how the graph led there", rows=led))
+    lines += [headed("Paths", "id", "how the graph led there", rows=led)] if led else []
     lifted = [
         (styled(item.id, ID, no_wrap=True), styled(reason))
         for item in trace.judged
         for factor, reason in _LIFTS.items()
         if item.factors.get(factor, 1.0) > 1
     ]
-    if lifted:
-        lines.append(headed("Lifted", "id", "why it comes first", rows=lifted))
+    lines += [headed("Lifted", "id", "why it comes first", rows=lifted)] if lifted else []
     if trace.rerank:
         lines.append(_rerank(trace.rerank, trace.judged))
     if trace.dropped:

@@ -27,7 +27,7 @@ from bearinmind.store.new_file import refuse_existing, refuse_store
 from bearinmind.surfaces.cli import options, terminal
 from bearinmind.surfaces.cli.options import sign
 from bearinmind.surfaces.failures import InternalError, meaning_of
-from bearinmind.surfaces.lines import STANDARD, created, refused
+from bearinmind.surfaces.lines import STANDARD, created, translated
 from bearinmind.text.store_name import StoreFile, StoreName
 from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 
@@ -225,6 +225,13 @@ class Session:
             "it until they are overwritten, and so may copies of them"
         )
 
+    def is_alone(self, ctx: typer.Context) -> bool:
+        """Whether no other command follows this one; `--json` stands behind that."""
+        if ctx.invoked_subcommand and self.as_json:
+            hint = f"Write it after `{ctx.invoked_subcommand}`."
+            raise InvalidInput("--json stands before its command", hint=hint)
+        return not ctx.invoked_subcommand
+
     def note(self, text: str) -> None:
         """Say something beside the answer, on standard error."""
         typer.echo(text, err=True)
@@ -340,7 +347,8 @@ def _refusals() -> Iterator[None]:
             raise
         if exc.filename is None:
             _drop_output()
-        raise refused(repr(exc.filename) if exc.filename else "the output", exc) from exc
+        with translated(exc.filename or "standard output"):
+            raise
 
 
 def _drop_output() -> None:

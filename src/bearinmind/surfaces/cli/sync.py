@@ -59,12 +59,8 @@ class Keep(StrEnum):
 @app.callback()
 def sync(run: Session, ctx: typer.Context) -> None:
     """Keep this machine in step with a server; alone: `sync now`."""
-    if ctx.invoked_subcommand is None:
+    if run.is_alone(ctx):
         now(run)
-    elif run.as_json:
-        raise InvalidInput(
-            "--json stands before its command", hint=f"Write it after `{ctx.invoked_subcommand}`."
-        )
 
 
 @app.command("now")
