@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, replace
+from dataclasses import Field, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -468,12 +468,6 @@ class Hit:
     probability: float = 0.0  #: 0..1: how probable it is that it answers the query
     earlier: tuple[EarlierState, ...] = ()  #: earlier states of the same thing, the latest first
     outdated: Outdated | None = None  #: set when it is not in a group, and another outdates it
-
-    def with_each(self, change: Callable[[Memory], Memory]) -> Hit:
-        """The hit with each of its memories changed."""
-        earlier = tuple(replace(state, memory=change(state.memory)) for state in self.earlier)
-        attached = tuple(map(change, self.attached))
-        return replace(self, memory=change(self.memory), attached=attached, earlier=earlier)
 
 
 def is_expired(memory: Memory, now: datetime) -> bool:

@@ -84,11 +84,18 @@ def with_bare_id(memory: Memory) -> Memory:
     return replace(memory, id=bare(memory.id))
 
 
+def with_each(hit: Hit, change: Callable[[Memory], Memory]) -> Hit:
+    """A hit with each of its memories changed."""
+    earlier = tuple(replace(state, memory=change(state.memory)) for state in hit.earlier)
+    attached = tuple(map(change, hit.attached))
+    return replace(hit, memory=change(hit.memory), attached=attached, earlier=earlier)
+
+
 def _bare_hit(hit: Hit, name: Callable[[MemoryId], MemoryId]) -> Hit:
     def outdated(by: Outdated) -> Outdated:
         return replace(by, by=name(by.by))
 
-    hit = hit.with_each(with_bare_id)
+    hit = with_each(hit, with_bare_id)
     return replace(
         hit,
         path=_bare_path(hit.path, name),

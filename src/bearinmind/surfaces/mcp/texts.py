@@ -22,6 +22,7 @@ from bearinmind.outdates.verdicts import in_words
 from bearinmind.proposals import Conflict, Proposal, ProposalState
 from bearinmind.protocols import Statistics
 from bearinmind.recall.history import Step, ThingState
+from bearinmind.recall.owned_ids import with_each
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
 from bearinmind.remember.update import Deleted
@@ -197,8 +198,7 @@ def _readable(memory: Memory) -> Memory:
 
 
 def _recalled(answer: a.RecallAnswer) -> str:
-    mine = partial(_mine, as_data=answer.as_data)
-    hits = [hit.with_each(mine) for hit in answer.hits]
+    hits = [with_each(hit, partial(_mine, as_data=answer.as_data)) for hit in answer.hits]
     guesses = f"{len(answer.weak)} weak guesses are left out; all=true gives them."
     parts = [_VERDICTS[answer.verdict], for_agents.rendered(hits, _ME)]
     shown = {each.id for hit in hits for each in a.memories_of(hit)}
