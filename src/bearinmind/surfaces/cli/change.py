@@ -96,6 +96,10 @@ def store(
         stored = isinstance(outcome, Stored)
         if stored and not wait:
             run.start_worker()
+        if not stored and {*fields} - {"sensitive", "trust"}:
+            run.note(
+                f"Its other fields stay: `bearinmind update {outcome.memory.id}` changes them."
+            )
         word = "stored" if stored else "already known"
         run.reply(  # while the store is open: what the memory may replace is looked for now
             {
@@ -404,7 +408,5 @@ def _plan_table(value: PurgePlan) -> RenderableType:
     more = len(value.memories) - _PLANNED
     memories = memory_count(len(value.memories))
     total = f"{memories}, {many(value.versions, 'version')}, {many(value.links, 'link')}"
-    lines: list[RenderableType] = [table]
-    if more > 0:
-        lines.append(styled(f"and {more:,} more", QUIET))
-    return group(*lines, styled(f"To be removed for good: {total}.", NOTICE))
+    rest = [styled(f"and {more:,} more", QUIET)] if more > 0 else []
+    return group(table, *rest, styled(f"To be removed for good: {total}.", NOTICE))

@@ -255,8 +255,8 @@ def trace_tables(value: Answer, labels: Labels) -> RenderableType:
         for x in trace.legs
     ]
     lines: list[RenderableType] = [headed("Legs", "leg", "found>", "ms>", "detail", rows=legs)]
-    if trace.judged:
-        lines.append(_candidates(trace.judged, ranks, [leg.leg for leg in trace.legs]))
+    names = [leg.leg for leg in trace.legs]
+    lines += [_candidates(trace.judged, ranks, names)] if trace.judged else []
     ways = {**trace.paths, **{hit.memory.id: hit.path for hit in value.hits}}
     led = [
         (styled(x.id, ID, no_wrap=True), styled(graph_leg.in_words(ways[x.id], x.id, labels)))
@@ -271,8 +271,7 @@ def trace_tables(value: Answer, labels: Labels) -> RenderableType:
         if item.factors.get(factor, 1.0) > 1
     ]
     lines += [headed("Lifted", "id", "why it comes first", rows=lifted)] if lifted else []
-    if trace.rerank:
-        lines.append(_rerank(trace.rerank, trace.judged))
+    lines += [_rerank(trace.rerank, trace.judged)] if trace.rerank else []
     if trace.dropped:
         left_out = [(styled(x.id, ID), styled(str(x.reason))) for x in trace.dropped[:_DROPPED]]
         table = headed("Left out", "id", "reason", rows=left_out)

@@ -305,9 +305,8 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
         ]
     )
     if value.listed:
-        table = grid("-", "")
-        for each in value.listed:
-            table.add_row(_named(each.subject), styled(each.reason, QUIET))
+        listed = [(_named(each.subject), styled(each.reason, QUIET)) for each in value.listed]
+        table = grid("-", "", rows=listed)
         if (more := value.waits - len(value.listed)) > 0:
             table.add_row("", styled(f"and {more:,} more", QUIET))
         yield table

@@ -238,9 +238,9 @@ def _whole(answer: a.GetAnswer) -> str:
 
 
 def _stored(answer: Stored | AlreadyKnown) -> str:
-    known = "Already known" if isinstance(answer, AlreadyKnown) else "Stored"
     sealed = ", encrypted because it is sensitive" if answer.memory.sensitive else ""
-    lines = [f"{known}: {answer.memory.id}{sealed}"]
+    kept = "; its other fields stay as they were" if isinstance(answer, AlreadyKnown) else ""
+    lines = [f"{'Already known' if kept else 'Stored'}: {answer.memory.id}{sealed}{kept}"]
     for offer in answer.may_replace:
         lines += [
             for_agents.may_replace(offer, answer.memory),
