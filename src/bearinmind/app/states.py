@@ -128,7 +128,8 @@ class States:
             if is_less_trusted(memory, old)
         ]
         if not replaced:
-            offers += Finder(self.store).offers(self.scope, memory, now)
+            found = Finder(self.store).offers(self.scope, memory, now)
+            offers += [x for x in found if x.memory.content != memory.content]
         earlier = [memory]
         if session is not None:
             filter = Filter(scope=self.scope, now=now, session=session)
