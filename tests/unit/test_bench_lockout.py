@@ -151,9 +151,9 @@ def test_a_decay_of_a_week_locks_last_months_memories_out_and_says_when() -> Non
     decaying = Adjustments(decay_days={"facts": 7.0, "people": 3_650.0})
     [(name, told)] = adjusted_out(Calibrated(), PAIR, 10, decaying).items()
     assert name == "decay_days.facts"
-    # Two legs sure of it make 2.2; the tenth of the others, at best, the 2nd power of a half and so
+    # Two legs sure of it make 2; the tenth of the others, at best, the 2nd power of a half and so
     # on in turn: 0.5 ** 5.
-    assert days_of(told) == round(7 * math.log(2.2 / 0.5**5))
+    assert days_of(told) == round(7 * math.log(2 / 0.5**5))
     ranks = adjusted_out(ReciprocalRank(), PAIR, 10, decaying)["decay_days.facts"]
     assert days_of(ranks) < 9  # the earlier system's: a perfect hit of nine days ago was lost
 

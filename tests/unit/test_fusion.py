@@ -197,27 +197,7 @@ def test_legs_that_agree_add_up() -> None:
         candidates=(Candidate(IDS[1], 0.9, 0.7, 0.7), Candidate(IDS[0], 0.8, 0.4, 0.4)),
     )
     fused = Calibrated(weights={"lexical": 2.0})([lexical, dense])
-    words = 2.0 * 0.5 * (0.4 + 0.8 * 0.4 / 0.7)  # four sevenths as near as the nearest
-    assert [each.id for each in fused] == IDS[:2]
-    assert [each.score for each in fused] == pytest.approx([words + 0.4, 0.7])
-
-
-@pytest.mark.parametrize(("nearness", "words"), [(1.0, 1.2), (0.5, 0.8), (0.0, 0.4), (None, 1.0)])
-def test_words_count_as_far_as_meaning_agrees(nearness: float | None, words: float) -> None:
-    """What is not embedded yet keeps what its words are worth."""
-    lexical = Ranking(leg="lexical", candidates=(Candidate(IDS[0], 5.0, 0.5, 0.5),))
-    near = [] if nearness is None else [Candidate(IDS[0], 0.5, 0.5, 0.8 * nearness)]
-    dense = Ranking(leg="dense", candidates=(*near, Candidate(IDS[1], 0.4, 0.4, 0.8)))
-    meaning = 0.8 * (nearness or 0.0)
-    assert Calibrated().scores([lexical, dense])[IDS[0]] == pytest.approx(0.5 * words + meaning)
-
-
-def test_words_count_whole_where_meaning_finds_nothing_or_does_not_count() -> None:
-    lexical = Ranking(leg="lexical", candidates=(Candidate(IDS[0], 5.0, 0.5, 0.5),))
-    far = Ranking(leg="dense", candidates=(Candidate(IDS[0], 0.1, 0.0, 0.0),))
-    assert Calibrated().scores([lexical, far])[IDS[0]] == 0.5
-    near = Ranking(leg="dense", candidates=(Candidate(IDS[1], 0.9, 0.9, 0.9),))
-    assert Calibrated(weights={"dense": 0.0}).scores([lexical, near])[IDS[0]] == 0.5
+    assert [(each.id, each.score) for each in fused] == [(IDS[0], 1.4), (IDS[1], 0.7)]
 
 
 def test_a_leg_that_answers_alone_keeps_its_order_and_says_how_sure_it_is() -> None:

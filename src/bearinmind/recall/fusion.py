@@ -11,13 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
-from bearinmind.types import Candidate, Fused, MemoryId, Placing, Ranking
+from bearinmind.types import Fused, MemoryId, Placing, Ranking
 
 _HARDLY = 1e-9  # at its floor a leg contributes the order and nothing else
-_WORDS, _MEANING = "lexical", "dense"  # of these legs one confirms the other
-# What words say of a memory counts that much where meaning has nothing for it ...
-_UNCONFIRMED = 0.4  # (docs/adr/0069)
-_CONFIRMED = 1.2  # ... and that much where it is the nearest by meaning
 
 
 class Merged(Sequence[Fused]):
@@ -105,9 +101,9 @@ class Calibrated(_Sum):
 
     A leg judges its own evidence: the lexical leg by the share of the query's information in a
     memory, the dense leg by the distance above the mean of all. A leg with little evidence adds
-    little; two that agree add up; one that answers alone keeps its order. Words count more where
-    meaning confirms them. After Bruch et al. 2023, who find that scores carry what ranks lose, and
-    Manmatha et al. 2001, who make them comparable by their distributions: docs/adr/0015 and 0069.
+    little; two that agree add up; one that answers alone keeps its order. After Bruch et al. 2023,
+    who find that scores carry what ranks lose, and Manmatha et al. 2001, who make them comparable
+    by their distributions: docs/adr/0015.
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)  #: by leg; 1 when not named
@@ -115,34 +111,14 @@ class Calibrated(_Sum):
     def _contributions(self, rankings: Sequence[Ranking]) -> list[list[float]]:
         # A following leg only goes on from another, which still answers alone.
         alone = sum(bool(x.candidates) and not x.follows for x in rankings) == 1
-        near = next((_nearness(x) for x in rankings if x.leg == _MEANING and self._of(x)), {})
-        return [self._worth(each, near, alone=alone and not each.follows) for each in rankings]
+        return [self._worth(each, alone=alone and not each.follows) for each in rankings]
 
-    def _worth(
-        self, ranking: Ranking, near: Mapping[MemoryId, float], *, alone: bool
-    ) -> list[float]:
+    def _worth(self, ranking: Ranking, *, alone: bool) -> list[float]:
+        weight = self.weights.get(ranking.leg, 1.0)
         evidence = [candidate.evidence for candidate in ranking.candidates]
         if alone:
-            return _proportions(ranking, self._of(ranking) * (max(evidence, default=0.0) or 1.0))
-        if ranking.leg == _WORDS and near:
-            evidence = [_confirmed(each, near.get(each.id)) for each in ranking.candidates]
-        return [self._of(ranking) * each for each in evidence]
-
-    def _of(self, ranking: Ranking) -> float:
-        return self.weights.get(ranking.leg, 1.0)
-
-
-def _nearness(meaning: Ranking) -> dict[MemoryId, float]:
-    """How near each candidate is beside the nearest, where any is nearer than usual."""
-    best = max((candidate.evidence for candidate in meaning.candidates), default=0.0)
-    return {each.id: each.evidence / best for each in meaning.candidates} if best > 0.0 else {}
-
-
-def _confirmed(candidate: Candidate, nearness: float | None) -> float:
-    """What words say of a memory, more where meaning agrees."""
-    if nearness is None:  # it may wait to be embedded
-        return candidate.evidence
-    return candidate.evidence * (_UNCONFIRMED + (_CONFIRMED - _UNCONFIRMED) * nearness)
+            return _proportions(ranking, weight * (max(evidence, default=0.0) or 1.0))
+        return [weight * each for each in evidence]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
