@@ -17,8 +17,18 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from bearinmind.errors import MindError
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Provenance, Share, UserId
+from bearinmind.types import (
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Provenance,
+    Resolution,
+    Share,
+    UserId,
+)
 
+MOST_CONFLICTS = 100_000  # between machines, that are read together
 _as_json = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make one for every text
 
 
@@ -70,10 +80,15 @@ class Subject(NamedTuple):
 
 
 def _names_conflict(parts: list[str]) -> bool:
-    """Whether a conflict can have this name; versions that it does not have are empty."""
+    """Whether a conflict can have this name; versions that it does not have are empty.
+
+    One of decisions is about a link, and has a word of each in their place.
+    """
     if len(parts) != 5 or parts[0] not in {*ConflictKind}:  # noqa: PLR2004 (as they are made below)
         return False
-    _, kind, name, *_ = parts
+    conflict, kind, name, *words = parts
+    if conflict == ConflictKind.DECIDED and (kind != SubjectKind.LINK or {*words} - {*Resolution}):
+        return False
     about = Subject(SubjectKind(kind), name) if kind in {*SubjectKind} else None
     return about is not None and about.kind is not SubjectKind.CONFLICT and about.is_sound
 
@@ -174,10 +189,14 @@ class ConflictKind(StrEnum):
     EDITED = "edited"  #: both changed the same part of a memory
     PURGED = "purged"  #: one purged what the other changed; it is kept
     LINKED = "linked"  #: a link that another one makes impossible; it is dropped
+    DECIDED = "decided"  #: both decided about two memories, neither knowing of the other
 
 
 class SyncConflict(NamedTuple):
-    """A conflict between two replicas; both versions are in the history."""
+    """A conflict between two replicas; both versions are in the history.
+
+    Of two decisions `served` is the later one, as a word about the first memory of the link.
+    """
 
     number: int  #: 0 before it is kept
     kind: ConflictKind
@@ -187,6 +206,11 @@ class SyncConflict(NamedTuple):
     detail: str  #: which fields, or why
     at: datetime
     resolved_at: datetime | None = None
+
+    @property
+    def pair(self) -> frozenset[str]:
+        """The two memories that were decided about; of other conflicts none."""
+        return frozenset(self.subject.parts[::2] if self.kind is ConflictKind.DECIDED else ())
 
     def joined(self, other: SyncConflict) -> SyncConflict:
         """One conflict as two sides know it: the later state, decided if either is."""

@@ -10,18 +10,23 @@ import pytest
 
 from bearinmind.changes import LinkState, link_subject, memory_subject
 from bearinmind.errors import StoreFailure
+from bearinmind.outdates.verdicts import MARK
 from bearinmind.protocols import History, Job, Received, Sealed, Store
 from bearinmind.recall.owned_ids import as_seen_by, bare
 from bearinmind.recall.shared import Visible
 from bearinmind.types import (
+    AlreadyKnown,
     Decider,
     Judgement,
     Link,
     LinkKind,
     Memory,
     MemoryId,
+    Provenance,
     Scope,
     Share,
+    Stored,
+    Trust,
     UserId,
 )
 from support.extractors import HOUR, Make, after, deleted
@@ -93,6 +98,60 @@ def test_a_judgement_is_read_back_wherever_its_link_is(
     assert store.newer(scope, [old.id], None, BOTH_KINDS) == [made]
     subject = link_subject(made.source, made.kind, made.target)
     assert store.states(scope, [subject]) == {subject: LinkState((made,))}
+
+
+# ---- what holds again ----------------------------------------------------------------------------
+
+SURE = Judgement(probability=MARK, by=Decider.SCORER)
+
+
+def test_what_was_outdated_may_become_true_again(
+    store: Store, scope: Scope, make: Make, outdates: Outdates, noon: datetime
+) -> None:
+    first, other = make("Ana leads"), make("Ben leads", created_at=noon + HOUR)
+    store.put(scope, first)
+    store.put(scope, other)
+    late = noon + 2 * HOUR
+    again = make("Ana leads", created_at=late, updated_at=late)
+    store.add_link(scope, outdates(other, first, SURE))
+    assert store.same_content(scope, again) is None
+    assert store.put(scope, again) == Stored(memory=again)
+    third = make("Ana leads", created_at=late, updated_at=late)
+    assert store.put(scope, third) == AlreadyKnown(memory=again)
+    history = History(versions=(replace(third, id=MemoryId("third0000000")),))
+    assert store.put_many(scope, [history]) == [AlreadyKnown(memory=again)]
+
+
+@pytest.mark.parametrize(
+    "doubt", ["unlikely", "opposite", "deleted", "earlier", "less trusted", "removed"]
+)
+def test_what_still_holds_is_known(
+    store: Store, scope: Scope, make: Make, outdates: Outdates, noon: datetime, doubt: str
+) -> None:
+    first, other = make("Ana leads"), make("Ben leads", created_at=noon + HOUR)
+    if doubt == "less trusted":
+        other = replace(other, provenance=Provenance(trust=Trust.EXTERNAL))
+    store.put(scope, first)
+    store.put(scope, other)
+    unlikely = replace(SURE, probability=MARK - 0.01)
+    link = outdates(other, first, unlikely if doubt == "unlikely" else SURE)
+    store.add_link(scope, link)
+    if doubt == "opposite":
+        store.add_link(scope, outdates(first, other, DECIDED))
+    if doubt == "deleted":
+        store.replace(scope, after(other, deleted_at=noon + 2 * HOUR))
+    if doubt == "removed":
+        store.remove_link(scope, replace(link, removed_at=noon + HOUR))
+    said = noon + HOUR / 2 if doubt == "earlier" else noon + 3 * HOUR
+    again = make("Ana leads", created_at=said, updated_at=said)
+    assert store.put(scope, again) == AlreadyKnown(memory=first)
+    histories = [
+        History(versions=(replace(again, id=MemoryId(f"{n}other0000000")),)) for n in (1, 2)
+    ]
+    assert store.put_many(scope, histories) == [AlreadyKnown(memory=first)] * 2
+
+
+# ---- reading -------------------------------------------------------------------------------------
 
 
 def test_the_chains_of_the_asked_kinds_are_followed_and_no_others(

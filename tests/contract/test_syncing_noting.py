@@ -49,7 +49,7 @@ WRITES_ELSE = """
     use_space activate_filled drop_retired index_spaces finish_embedding carry_vectors
     claim give_back revive queue_missing use_extractor finish_extraction
     add_mentions add_statements retract end_relation merge unmerge
-    add_user set_disabled erase_user add_key end_key count_writes
+    add_user set_disabled erase_user add_key end_key count_writes carry_writes
     add_session end_session count_traffic take_allowance forget_allowances
     open_feed close_feed keep_peer settle refuse propose decide close
 """

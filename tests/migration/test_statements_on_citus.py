@@ -46,7 +46,8 @@ EVERY_MACHINE: Mapping[str, str] = {
     ),
     "an administrator reads what everybody did": "list_whole_audit versions_by_owner uses_by_owner",
     "a user is erased from what others have": (
-        "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts redact_audit"
+        "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts "
+        "redact_audit redact_sources"
     ),
 }
 #: A whole store is moved by these: `give_` pages, and what is counted before and after.

@@ -585,7 +585,7 @@ def test_a_malformed_record_is_named_and_costs_no_other(run: Run, tmp_path: Path
         ("graph.jsonl", 2, "name is missing"),
         ("graph.jsonl", 3, "the line is not JSON"),
         ("mem0.json", 4, "the file is damaged from here on"),
-        ("table.csv", 3, "'someday' is not a time"),
+        ("table.csv", 3, "'someday' is not a time in ISO 8601, such as 2026-11-15"),
         ("table.csv", 4, "the row has 3 fields, the header 2"),
     ]
 
@@ -646,6 +646,21 @@ def test_a_database_of_another_program_is_refused(run: Run, tmp_path: Path) -> N
         database.execute("CREATE TABLE things (name TEXT)")
 
     assert "the database is of no known program" in run("import", path).err
+    assert "Check what --from says." in run("import", path, "--from", "mem0").err
+
+
+@pytest.mark.parametrize("text", ["Our printer is called Hedwig.\nIt is old.\n", "[]", "%PDF-1.7"])
+def test_a_file_without_a_record_is_refused_as_a_whole(run: Run, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "printer.log"
+    path.write_text(text)
+
+    told = run("import", path)
+
+    assert told.err.startswith(f"error: '{path}' cannot be imported: the file is of no known")
+    assert "hint: --from says what it is: bearinmind," in told.err
+    assert "not JSON" not in told.err
+    path.write_text("a damaged line\n" + json.dumps({"content": "The printer is old."}))
+    assert "1 memory stored" in run("import", path).out
 
 
 def test_files_are_imported_from_python(tmp_path: Path) -> None:

@@ -80,6 +80,15 @@ def test_what_is_proposed_is_in_the_inbox_and_stored_when_it_is_applied(run: Run
     assert (kept["content"], kept["provenance"]["trust"]) == ("Always use pnpm.", "user")
 
 
+def test_a_proposal_is_shown_in_words(run: Run) -> None:
+    run("learn", "-", stdin="I moved our CI to Actions.")
+    [waits] = run("curate", "inbox", "--json").json["proposals"]
+    assert waits["reason"].startswith("update in a turn, the user said: The user moved")
+    shown = run("curate", "show", waits["id"]).out
+    assert "learned, update" in shown
+    assert "None" not in shown
+
+
 def test_nothing_worth_keeping_is_said_so(run: Run) -> None:
     assert "Nothing" in run("learn", "-", stdin="fix the failing test").out
 

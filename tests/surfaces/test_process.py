@@ -94,6 +94,37 @@ def test_a_reader_that_leaves_early_is_no_error(
     assert process.returncode == 141
 
 
+@pytest.mark.parametrize("args", [["stats", "--json"], ["list"], ["export"]])
+def test_a_full_disk_under_the_output_is_no_bug(
+    command: list[str], remember: Run, place: Path, args: list[str]
+) -> None:
+    remember("Something.")
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [*command, "--store", str(place), *args],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+
+    assert ran.returncode == 2
+    assert b"'standard output' cannot be used: No space left on device" in ran.stderr
+    assert b"the space that is left" in ran.stderr
+    assert b"bug" not in ran.stderr
+    assert b"Exception" not in ran.stderr
+
+
+def test_settings_in_a_folder_that_may_not_be_written_are_named(command: list[str]) -> None:
+    ran = _process(
+        command, "config", "set", "limit", "5", env=os.environ | {"XDG_CONFIG_HOME": "/sys"}
+    )
+
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(b"error: '/sys/bearinmind' cannot be used: ")
+    assert b"hint: Check the path, its permissions" in ran.stderr
+
+
 @pytest.mark.parametrize(("answer", "left"), [(b"y\n", 0), (b"n\n", 1)])
 def test_a_purge_asks_the_person_at_the_terminal(
     command: list[str], run: Run, remember: Run, place: Path, answer: bytes, left: int

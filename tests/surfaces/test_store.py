@@ -26,6 +26,14 @@ def test_storing_the_same_again_says_that_it_is_known(run: Run, remember: Run) -
     assert human.out.startswith(f"Already known {id_}")
     assert machine["outcome"] == "already_known"
     assert machine["memory"]["id"] == id_
+    assert human.err == ""
+
+
+def test_what_is_given_with_a_known_text_is_not_lost_in_silence(run: Run, remember: Run) -> None:
+    id_ = remember("The build server is ci-04.")
+    tagged = run("store", "The build server is ci-04.", "--tag", "ci", "--trust", "user")
+    assert f"Its other fields stay: `bearinmind update {id_}` changes them." in tagged.err
+    assert run("get", id_, "--json").json["memory"]["tags"] == []
 
 
 def test_every_option_reaches_the_memory(run: Run, remember: Run) -> None:

@@ -268,6 +268,27 @@ def test_a_renewed_key_begins_with_what_was_written_that_day(
     authenticator.admit(renewed.text, Access.WRITE)
 
 
+def test_a_renewed_key_and_those_in_its_place_have_one_quota_together(
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
+) -> None:
+    first = memory.accounts.create_key("ada", per_day=6)
+    other = memory.accounts.create_key("ada", per_day=6, label="another machine")
+    authenticator.admit(first.text, Access.WRITE)
+    second = memory.accounts.renew_key(first.key.id, overlap=timedelta(days=3))
+    third = memory.accounts.renew_key(second.key.id, overlap=timedelta(days=3))
+    for _ in range(2):  # the second day is none on which it was renewed
+        used = memory.accounts.writes_today().get(first.key.id, 0)
+        for number in range(6 - used):
+            authenticator.admit((first, second, third)[number % 3].text, Access.WRITE)
+        for each in (first, second, third):
+            with pytest.raises(QuotaUsedUp, match="6 writes a day"):
+                authenticator.admit(each.text, Access.WRITE)
+        authenticator.admit(other.text, Access.WRITE)
+        clock.advance(days=1)
+    assert memory.accounts.renew_key(third.key.id, overlap=timedelta(0))
+    assert memory.accounts.writes_today() == {}
+
+
 def test_the_writes_of_a_day_are_counted_beyond_the_end_of_a_process(
     authenticator: Authenticator, memory: Mind, open_memory: Callable[..., Mind]
 ) -> None:

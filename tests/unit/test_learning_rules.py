@@ -151,6 +151,29 @@ def test_a_lesson_is_kept_in_words_that_stand_by_themselves(
 
 
 @pytest.mark.parametrize(
+    ("text", "kept_text"),
+    [
+        ("I moved to Lisbon last month.", "The user moved to Lisbon last month."),
+        ("I recently switched from bash to fish.", "The user recently switched from bash to fish."),
+        ("I also use vim for commit messages.", "The user also uses vim for commit messages."),
+        ("I now work from Porto.", "The user now works from Porto."),
+        ("I left Acme in May.", "The user left Acme in May."),
+        ("Remember that I didn't like the blue theme.", "The user didn't like the blue theme."),
+        ("Remember that I haven't got a badge.", "The user hasn't got a badge."),
+        ("Remember that I cannot work on Fridays.", "The user cannot work on Fridays."),
+        ("Remember that I need two screens.", "The user needs two screens."),
+        ("Remember that I needed two badges.", "The user needed two badges."),
+        ("Remember that I rely on the weekly report.", "The user relies on the weekly report."),
+        ("Remember that I do like dark rooms.", "The user likes dark rooms."),
+        ("Remember that I do the deploys on Mondays.", "The user does the deploys on Mondays."),
+        ("Remember that I do not drink coffee.", "The user does not drink coffee."),
+    ],
+)
+def test_what_somebody_does_or_did_is_kept_in_sound_grammar(text: str, kept_text: str) -> None:
+    assert [each.text for each in said(text).candidates] == [kept_text]
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("should we always use pnpm?", None),
@@ -222,7 +245,7 @@ def test_the_same_said_twice_is_learned_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["no, ", "always use ", "a. ", "> ", "<a ", '"x" ', "in s ", "1) \n"]
+    "piece", ["no, ", "always use ", "a. ", "> ", "<a ", '"x" ', "in s ", "1) \n", "\n"]
 )
 def test_no_message_takes_long_to_read(piece: str) -> None:
     """Twice the text takes about twice as long, whatever it is made of."""

@@ -379,6 +379,8 @@ def test_many_are_stored_and_a_refused_one_does_not_stop_the_others(memory: Mind
     assert [each["kind"] for each in data["outcomes"]] == ["stored", "not_stored", "stored"]
     assert "Not stored: " in said
     assert again.count("Stored: ") + again.count("Already known: ") == 2
+    known, _ = answered(memory, "store", content="Ana is on call.", tags=["rota"])
+    assert known.endswith("; its other fields stay as they were")
     assert memory.stats().live == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -288,3 +289,20 @@ def test_a_question_that_makes_no_sense_is_refused(memory: Mind, wrong: dict[str
 def test_a_list_has_a_limit_that_makes_sense(memory: Mind, limit: int) -> None:
     with pytest.raises(errors.InvalidQuery):
         memory.list(limit=limit)
+
+
+@pytest.mark.parametrize("piece", ["1.", "Ana's ", "Ana and ", "in May 2025 ", "a walrus. "])
+def test_the_time_for_a_question_grows_with_its_length_and_not_faster(
+    memory: Mind, piece: str
+) -> None:
+    memory.store("Ana saw a walrus in May 2025")
+
+    def seconds(characters: int) -> float:
+        text = (piece * characters)[:characters]
+        began = time.process_time()
+        memory.recall(text)
+        return time.process_time() - began
+
+    seconds(1_000)  # loads what is needed
+    short, long = min(seconds(5_000) for _ in range(3)), seconds(80_000)
+    assert long < 64 * short + 0.1  # 16 times the text; 256 if squared

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bearinmind import errors
+from bearinmind.app import Mind
 from bearinmind.remember import secrets
 from bearinmind.remember.secrets import Kind
 from bearinmind.types import Draft, Provenance
@@ -117,7 +120,11 @@ def test_odd_texts_hold_no_secret(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["password for ", " ", "login: ", "token ", "://a:", "mysql ", "aws ", "pin ", "x1"]
+    "piece",
+    [
+        *("password for ", " ", "login: ", "token ", "://a:", "mysql ", "aws ", "pin ", "x1"),
+        *("\u5bc6\u7801\u662f", "\u30d1\u30b9\u30ef\u30fc\u30c9\u306f", "password=x"),
+    ],
 )
 def test_the_time_to_read_a_text_grows_with_its_length_and_not_faster(piece: str) -> None:
     def seconds(characters: int) -> float:
@@ -131,6 +138,34 @@ def test_the_time_to_read_a_text_grows_with_its_length_and_not_faster(piece: str
 
     seconds(100)  # loads the patterns
     assert seconds(16_000) < 40 * max(seconds(2_000), 0.0005)  # 8 times the text; 64 if squared
+
+
+def test_of_a_secret_that_is_longer_than_any_memory_nothing_is_left_in_clear() -> None:
+    value = "aB3$" * 2_000
+    assert secrets.masked(f"the password is {value} and no other") == (
+        "the password is [password] and no other"
+    )
+
+
+@pytest.mark.parametrize("field", ["content", "tags"])
+def test_what_is_much_too_long_is_refused_before_secrets_are_looked_for(
+    memory: Mind, field: str
+) -> None:
+    kept = memory.store("a walrus").memory
+    text = "\u5bc6\u7801\u662f" * 100_000
+    huge = replace(kept, content=text) if field == "content" else replace(kept, tags=(text,))
+
+    def seconds(action: Callable[[], object]) -> float:
+        began = time.process_time()
+        action()
+        return time.process_time() - began
+
+    def admitted() -> None:
+        with pytest.raises(errors.InvalidInput, match="characters"):
+            memory.transfer.admit([huge], made_id=True)
+
+    secrets.find(text[:100])  # loads the patterns
+    assert seconds(admitted) < seconds(lambda: secrets.find(text[:30_000]))
 
 
 def test_most_labelled_secrets_are_found_and_few_innocent_texts_are_taken_for_one() -> None:

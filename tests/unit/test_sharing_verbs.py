@@ -231,6 +231,30 @@ def test_what_another_wrote_is_data_to_the_owner_until_the_owner_says_otherwise(
     assert not is_data(ada.get(walrus), "ada")
 
 
+def test_who_is_erased_is_named_no_more_where_they_wrote_for_another(
+    ada: Mind, grace: Mind, walrus: MemoryId
+) -> None:
+    ada.share(walrus, "grace", "write")
+    grace.update(walrus, content="the walrus eats clams")
+    plan = ada.accounts.erase_user("grace", memories=ada.accounts.plan_erasure("grace").memories)
+    [first, changed] = ada.versions(walrus)
+    assert (changed.content, changed.provenance.source) == (
+        "the walrus eats clams",
+        f"the user {plan.pseudonym}",
+    )
+    assert first.provenance.source is None
+
+
+def test_machines_that_sync_keep_the_versions_that_they_know_when_somebody_is_erased(
+    ada: Mind, grace: Mind, walrus: MemoryId
+) -> None:
+    ada.sync.server().pull("", 0, 1)
+    ada.share(walrus, "grace", "write")
+    changed = grace.update(walrus, content="the walrus eats clams")
+    ada.accounts.erase_user("grace", memories=ada.accounts.plan_erasure("grace").memories)
+    assert ada.get(walrus) == changed
+
+
 def test_the_right_to_read_lets_nobody_write(ada: Mind, grace: Mind, walrus: MemoryId) -> None:
     ada.share(walrus, "grace", "read")
     before = ada.get(walrus)

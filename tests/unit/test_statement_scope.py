@@ -33,7 +33,8 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
             "uses_by_owner"
         ),
         "a user is erased from what others have": (
-            "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts redact_audit"
+            "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts "
+            "redact_audit redact_sources"
         ),
         "what servers counted long ago is forgotten": "forget_traffic",
         "a number is the file's own, and was found by a statement that names the owner": (
@@ -63,7 +64,8 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
             "uses_by_owner"
         ),
         "a user is erased from what others have": (
-            "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts redact_audit"
+            "copy_owners erase_share_changes erase_share_numbers erase_share_conflicts "
+            "redact_audit redact_sources"
         ),
         "what servers counted long ago is forgotten": "forget_traffic",
     },

@@ -102,6 +102,16 @@ def test_people_see_the_present_state_first_and_the_earlier_ones_under_it() -> N
     assert f"outdated since 3 June 2025 by {NEW.id}" in printed(hits_table([ALONE], {}))
 
 
+def test_what_outdates_a_memory_is_not_said_to_resolve_it() -> None:
+    fix = memory("fix000000000", "Jenkins got more memory.")
+    beside = replace(ALONE, attached=(fix, NEW))
+    shown, told = printed(hits_table([beside], {})), for_agents.rendered([beside], ADA)
+    assert f"resolved by {fix.id}" in shown
+    assert f"outdated by {NEW.id}" in shown
+    assert f"resolved by [{fix.id}]" in told
+    assert f"outdated by [{NEW.id}]" in told
+
+
 def test_an_agent_reads_the_same() -> None:
     assert for_agents.rendered([GROUPED], ADA).splitlines()[1:] == [
         "Actions runs our builds.",
@@ -150,6 +160,27 @@ def test_whoever_stores_is_told_what_it_may_replace_and_how_to_say_so() -> None:
         "content": OLD.content,
         "created_at": "2024-06-03T00:00:00Z",
     }
+
+
+def test_of_several_that_may_be_replaced_each_is_settled_by_itself() -> None:
+    dog = memory("dog000000000", "The dog is called Jenkins.")
+    both = Stored(memory=NEW, may_replace=(OFFER, replace(OFFER, memory=dog)))
+    assert f"`bearinmind resolve {NEW.id} newer --other {OLD.id}` settles the first" in " ".join(
+        printed(*offers(both)).split()
+    )
+    told = texts.of_answer(both)
+    for each in (OLD, dog):
+        assert f"memory_resolve id={NEW.id} other={each.id} resolution=" in told
+
+
+def test_what_was_found_about_another_memory_of_the_session_names_that_one() -> None:
+    bananas = Stored(memory=memory("banana000000", "Bananas are yellow."), may_replace=(OFFER,))
+    shown, told = printed(*offers(bananas)), texts.of_answer(bananas)
+    assert f"{NEW.id} may replace, stored 3 June 2024: Jenkins" in shown
+    assert f"`bearinmind resolve {NEW.id} newer`" in shown
+    assert f"[{NEW.id}] may replace, stored 3 June 2024 [{OLD.id}]: Jenkins" in told
+    assert f"memory_resolve id={NEW.id} other={OLD.id}" in told
+    assert "id=banana000000" not in told
 
 
 def test_nothing_is_told_where_nothing_may_be_replaced() -> None:

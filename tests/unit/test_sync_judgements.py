@@ -12,13 +12,25 @@ from hypothesis import strategies as st
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.changes import LinkState, link_subject
+from bearinmind.app.sync import Keep
+from bearinmind.changes import (
+    ConflictKind,
+    ConflictState,
+    LinkState,
+    Refused,
+    Subject,
+    SyncConflict,
+    conflict_subject,
+    link_subject,
+    memory_subject,
+    share_subject,
+)
 from bearinmind.protocols import Store
 from bearinmind.remember.secrets import Boundary
 from bearinmind.sync.model import Operation
 from bearinmind.sync.pull import Reconciliation
 from bearinmind.testing import FixedClock
-from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Trust
+from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Trust, UserId
 from bearinmind.vault.keys import Key, Keyring
 from bearinmind.vault.seal import SealingVault
 from support.replicas import Machines, machines
@@ -160,6 +172,161 @@ def test_a_judgement_goes_with_a_memory_that_another_machine_purges(
     infer(there, newer, older)
     assert check(world, here, there) == []
     assert [*there.transfer.links()] == []
+
+
+# ---- decisions that contradict each other -------------------------------------------------------
+
+
+def told(mind: Mind) -> list[tuple[ConflictKind, str, str, str]]:
+    """The conflicts that nobody has resolved, without the number that each store gives."""
+    return [
+        (x.conflict.kind, x.conflict.subject.label, x.conflict.detail, x.conflict.at.isoformat())
+        for x in mind.sync.conflicts()
+    ]
+
+
+def asked(mind: Mind) -> list[tuple[str, str, tuple[MemoryId, ...], str]]:
+    """The inbox."""
+    return [(x.id, x.origin, x.memories, x.reason) for x in mind.curation.proposals()]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        ("newer", "both"),
+        ("both", "newer"),
+        ("newer", "older"),
+        ("merge", "both"),
+        ("older", "merge"),
+    ],
+)
+def test_opposite_decisions_of_two_machines_are_a_conflict_that_every_machine_can_decide(
+    world: Machines,
+    pair: tuple[Mind, Mind, Memory, Memory],
+    said: str,
+    later: str,
+    order: tuple[int, int],
+) -> None:
+    here, there, newer, older = pair
+    third = world.replica()
+    here.resolve(newer.id, said, older.id, trust=Trust.USER)
+    world.clock.advance(hours=1)
+    there.resolve(newer.id, later, older.id, trust=Trust.USER)
+    first, second = (pair[each] for each in order)
+    assert isinstance(first, Mind)
+    assert isinstance(second, Mind)
+    world.sync(first, second, third, first, second)
+    every_mind = (world.server, here, there, third)
+    [(kind, _, detail, _)] = told(world.server)
+    assert (kind, said in detail, later in detail) == (ConflictKind.DECIDED, True, True)
+    assert [told(x) for x in every_mind] == [told(world.server)] * 4
+    [(_, origin, memories, _)] = asked(world.server)
+    assert (origin, {*memories}) == ("disagreement", {newer.id, older.id})
+    assert [asked(x) for x in every_mind] == [asked(world.server)] * 4
+    third.resolve(newer.id, "newer", older.id, trust=Trust.USER)
+    world.sync(third, here, there)
+    assert [(told(x), asked(x)) for x in every_mind] == [([], [])] * 4
+    assert [x.outdated([older])[older.id].by for x in every_mind] == [newer.id] * 4
+
+
+def test_who_confirms_what_holds_ends_the_conflict_for_all(
+    world: Machines, pair: tuple[Mind, Mind, Memory, Memory]
+) -> None:
+    here, there, newer, older = pair
+    here.resolve(newer.id, "newer", older.id, trust=Trust.USER)
+    world.clock.advance(hours=1)
+    there.resolve(newer.id, "older", older.id, trust=Trust.USER)
+    world.sync(here, there, here)
+    [(proposal, *_)] = asked(world.server)
+    world.server.curation.apply(proposal)
+    assert [*asked(world.server), *told(world.server)] == []
+    assert [(x, y, p) for x, y, p, _ in check(world, here, there)] == [(older.id, newer.id, 1.0)]
+    assert [*asked(here), *asked(there), *told(here), *told(there)] == []
+
+
+@pytest.mark.parametrize(("keep", "holds"), [("served", "both"), ("other", "newer")])
+def test_a_conflict_of_decisions_is_resolved_as_any_other(
+    world: Machines, pair: tuple[Mind, Mind, Memory, Memory], keep: Keep, holds: str
+) -> None:
+    here, there, newer, older = pair
+    here.resolve(newer.id, "newer", older.id, trust=Trust.USER)
+    world.clock.advance(hours=1)
+    there.resolve(newer.id, "both", older.id, trust=Trust.USER)
+    world.sync(here, there, here)
+    [found] = here.sync.conflicts()
+    here.sync.resolve(found.conflict.number, keep=keep)
+    probability = {"both": 0.0, "newer": 1.0}[holds]
+    assert check(world, here, there) == [(newer.id, older.id, probability, Decider.PERSON)]
+    assert [*asked(here), *asked(there), *told(world.server)] == []
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        (memory_subject(MemoryId("k7f29qmxt4hd")), ("newer", "both")),
+        (share_subject(UserId("grace"), None, "zoo"), ("newer", "both")),
+        (link_subject(MemoryId("k7f29qmxt4hd"), OUTDATES, MemoryId("q2m8xt0vd5ja")), ("", "both")),
+        (link_subject(MemoryId("k7f29qmxt4hd"), OUTDATES, MemoryId("q2m8xt0vd5ja")), ("1", "2")),
+    ],
+)
+def test_a_conflict_of_decisions_is_about_a_link_and_says_what_was_decided(
+    world: Machines, about: Subject, words: tuple[str, str]
+) -> None:
+    conflict = SyncConflict(0, ConflictKind.DECIDED, about, *words, detail="", at=world.clock())
+    server = world.server.sync.server()
+    operation = Operation(conflict_subject(conflict), 0, ConflictState(conflict))
+    [verdict] = server.push(server.pull("", 0, 1).epoch, [operation])
+    assert isinstance(verdict, Refused)
+    assert told(world.server) == []
+
+
+def test_a_second_disagreement_about_two_memories_is_asked_about_again(
+    world: Machines, pair: tuple[Mind, Mind, Memory, Memory]
+) -> None:
+    here, there, newer, older = pair
+    seen: set[str] = set()
+    for _ in range(3):
+        here.resolve(newer.id, "newer", older.id, trust=Trust.USER)
+        world.clock.advance(hours=1)
+        there.resolve(newer.id, "older", older.id, trust=Trust.USER)
+        world.sync(here, there, here)
+        [(proposal, *_)] = asked(there)
+        seen.add(proposal)
+        there.curation.dismiss(proposal)
+        world.sync(there, here)
+        assert [*asked(here), *told(here)] == []
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("by", [Trust.AGENT, Trust.USER])
+def test_who_changes_a_decision_that_was_known_contradicts_nobody(
+    world: Machines, pair: tuple[Mind, Mind, Memory, Memory], by: Trust
+) -> None:
+    """Nor does an agent whose decision gives way to that of a person."""
+    here, there, newer, older = pair
+    here.resolve(newer.id, "newer", older.id, trust=by)
+    world.sync(here, there)
+    there.resolve(newer.id, "older", older.id, trust=by)
+    world.sync(there, here)
+    there.resolve(newer.id, "newer", older.id, trust=Trust.USER)
+    here.resolve(newer.id, "both", older.id) if by is Trust.AGENT else None
+    world.sync(there, here, there)
+    assert [told(x) + asked(x) for x in (here, there, world.server)] == [[], [], []]
+
+
+def test_an_agent_does_not_end_a_conflict_of_two_persons(
+    world: Machines, pair: tuple[Mind, Mind, Memory, Memory]
+) -> None:
+    here, there, newer, older = pair
+    here.resolve(newer.id, "newer", older.id, trust=Trust.USER)
+    world.clock.advance(hours=1)
+    there.resolve(newer.id, "both", older.id, trust=Trust.USER)
+    world.sync(here, there, here)
+    here.resolve(newer.id, "both", older.id)  # an agent says what holds
+    assert len(told(here)) == 1
+    with pytest.raises(errors.PersonDecides):
+        here.resolve(newer.id, "newer", older.id)
 
 
 # ---- what is trusted ----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from bearinmind.protocols import Store
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync.model import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
 from bearinmind.testing import FixedClock
-from bearinmind.types import Memory, MemoryId, Right, UserId
+from bearinmind.types import Memory, MemoryId, Right, Trust, UserId
 from support.households import KINDS, open_kind
 from support.replicas import Machines, machines
 
@@ -334,6 +334,59 @@ def test_nobody_is_told_more_than_is_shared_with_them(world: Machines, bob: Mind
     assert stranger.shared_memories(UserId("bob"), ids).memories == ()
     own = world.server.store("the penguin eats krill").memory
     assert server.shared_memories(UserId("ada"), [own.id]).memories == ()
+
+
+def test_what_its_owner_has_settled_is_settled_on_the_machine(
+    world: Machines, bob: Mind, laptop: Mind
+) -> None:
+    older, newer = (
+        shared(bob, "our builds run on Jenkins"),
+        shared(bob, "our builds run on Actions"),
+    )
+
+    def said(mind: Mind) -> tuple[object, object]:
+        """What a question gets, with the earlier states, and what outdates what."""
+        hits = mind.recall("what do our builds run on?").hits
+        states = [(x.memory.id, [each.memory.id for each in x.earlier]) for x in hits]
+        return states, mind.outdated([older, newer])
+
+    for word, states in (
+        ("newer", [(newer.id, [older.id])]),
+        ("older", [(older.id, [newer.id])]),
+        ("both", None),
+    ):
+        world.clock.advance(hours=1)
+        bob.resolve(newer.id, word, older.id, trust=Trust.USER)
+        [report] = world.sync(laptop)
+        assert said(laptop) == said(world.server)
+        assert states is None or said(laptop)[0] == states
+        assert report.copied == (2 if word == "newer" else 0), (
+            "a text that is here is not sent again"
+        )
+        [report] = world.sync(laptop)
+        assert (report.copied, report.shared_error) == (0, None)
+    assert laptop.outdated([older, newer]) == {}
+
+
+def test_a_decision_about_what_is_not_shared_is_not_told(
+    world: Machines, bob: Mind, laptop: Mind
+) -> None:
+    older, newer = (
+        shared(bob, "our builds run on Jenkins"),
+        shared(bob, "our builds run on Actions"),
+    )
+    hidden = bob.store("our builds run on TeamCity, said Grace").memory
+    bob.resolve(hidden.id, "newer", newer.id)
+    bob.resolve(newer.id, "newer", older.id)
+    world.sync(laptop)
+    page = world.server.sync.server().shared("", "")
+    assert hidden.id not in repr(page)
+    assert [x.source for each in page.seen for x in each.decided] == [newer.id]
+    assert laptop.outdated([newer, older]).keys() == {older.id}
+    bob.unshare(newer.id, "ada")
+    world.sync(laptop)
+    assert laptop.outdated([older]) == {}
+    assert [x.memory.id for x in laptop.recall("what do our builds run on?").hits] == [older.id]
 
 
 def test_what_was_shared_leaves_no_trace_in_the_file(

@@ -158,9 +158,13 @@ def test_a_key_file_is_made_on_first_use_for_its_owner_alone(key_file: Path) -> 
 
 
 def test_no_key_is_made_when_secrets_are_there_already(key_file: Path) -> None:
-    with pytest.raises(errors.VaultKeyMissing, match="there are secrets here already"):
-        vault(FileKeys(key_file), first_use=False).seal(ADA, ID, 1, TEXT)
+    closed = vault(FileKeys(key_file), first_use=False)
+    with pytest.raises(errors.VaultKeyMissing, match="there are secrets here already") as caught:
+        closed.seal(ADA, ID, 1, TEXT)
     assert not key_file.exists()
+    assert "`bearinmind secret key --create`" in caught.value.hint
+    closed.create()  # as that does
+    assert closed.open(closed.seal(ADA, ID, 1, TEXT)) == TEXT
 
 
 def test_many_who_need_the_first_key_at_once_all_get_the_same(key_file: Path) -> None:

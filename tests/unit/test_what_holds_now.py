@@ -12,6 +12,7 @@ from bearinmind.proposals import Proposal, ProposalKind
 from bearinmind.protocols import Store
 from bearinmind.testing import FixedClock
 from bearinmind.types import (
+    AlreadyKnown,
     Decider,
     Judgement,
     Link,
@@ -21,6 +22,7 @@ from bearinmind.types import (
     Outdated,
     Resolution,
     Scope,
+    Stored,
     Trust,
     UserId,
 )
@@ -107,6 +109,22 @@ def test_merged_memories_are_served_as_the_later_one(ada: Mind, states: list[Mem
         assert resolved.resolution is Resolution.MERGE
         assert (link.source, link.kind, link.target) == (new.id, LinkKind.SUPERSEDES, old.id)
         assert [*ada.links(old.id)] == [link]
+
+
+def test_what_holds_again_is_stored_again_and_may_replace_what_held_meanwhile(
+    ada: Mind, states: list[Memory]
+) -> None:
+    old, new, _ = states
+    ada.resolve(new.id, "newer", old.id)
+    again = ada.store(old.content)
+    assert isinstance(again, Stored)
+    assert old.id not in [offer.memory.id for offer in again.may_replace]
+    ada.resolve(again.memory.id, "newer", new.id)
+    [chain] = ada.history("our builds").chains
+    assert [state.memory.id for state in chain][:2] == [old.id, new.id]
+    assert again.memory.id in [state.memory.id for state in chain]
+    assert marked(ada, again.memory) == {}
+    assert isinstance(ada.store(old.content), AlreadyKnown)
 
 
 def test_without_another_id_all_are_meant_that_the_memory_may_replace(

@@ -11,15 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from bearinmind import errors
 from bearinmind.accounts.keys import Bearer, ended_at
-from bearinmind.errors import (
-    NotAllowed,
-    NotAuthenticated,
-    QuotaUsedUp,
-    StoreFull,
-    StoreReadOnly,
-    TooManyRequests,
-)
 from bearinmind.protocols import Accounts, BrowserSession
 from bearinmind.types import Access, Key, UserId
 
@@ -64,7 +57,10 @@ class RateLimit:
             return waiting
         try:
             return self._take_portion(client, now, per_minute)
-        except (StoreFull, StoreReadOnly):  # what can be read still is, though nothing is counted
+        except (
+            errors.StoreFull,
+            errors.StoreReadOnly,
+        ):  # it counts nothing, and still reads
             return 0.0
 
     def wait(self, client: str, per_minute: int) -> float:
@@ -219,7 +215,7 @@ class Authenticator:
             self._check_failures(network)
         try:
             yield
-        except NotAuthenticated:
+        except errors.NotAuthenticated:
             if secret_hash is not None:
                 self._good.discard(secret_hash)
             if network is not None:
@@ -231,7 +227,7 @@ class Authenticator:
     def require(self, caller: Caller, access: Access, writes: int = 1) -> None:
         """Check that a caller has this access, and count writes against the daily quota."""
         if not caller.access.includes(access):
-            refused = NotAllowed(
+            refused = errors.NotAllowed(
                 f"this needs a key with {access} access; "
                 f"{caller.key_id or 'the session'} has {caller.access}",
                 hint=f"`bearinmind key create --access {access}` makes one that may.",
@@ -256,9 +252,9 @@ class Authenticator:
             limit = f"the key {caller.key_id} may be used for {caller.per_day:,} writes a day"
             waiting = (midnight - now).total_seconds()
             if count == 1:
-                raise QuotaUsedUp(f"{limit}, and was", retry_after=waiting)
+                raise errors.QuotaUsedUp(f"{limit}, and was", retry_after=waiting)
             left = max(0, caller.per_day - used)
-            raise QuotaUsedUp(
+            raise errors.QuotaUsedUp(
                 f"{limit}: {left:,} are left today, and this is {count:,}",
                 hint=f"Send at most {left:,} today and the rest from tomorrow (UTC) on, at most "
                 f"{caller.per_day:,} a day, or have the quota of the key raised.",
@@ -279,17 +275,17 @@ class Authenticator:
         """A key that holds; with a bearer, one that it opens."""
         is_opened = bearer is None or bearer.opens(key)  # takes as long when there is no such key
         if key is None or not is_opened:
-            raise NotAuthenticated("the key is not known")
+            raise errors.NotAuthenticated("the key is not known")
         ended = ended_at(key)
         if ended is not None and ended <= self._clock():
             how = "was revoked" if ended == key.revoked_at else "has expired"
-            raise NotAuthenticated(f"the key {key.id} {how}")
+            raise errors.NotAuthenticated(f"the key {key.id} {how}")
         return key
 
     def _check_failures(self, network: str) -> None:
         waiting = self._failures.wait(network, self._failures_per_minute)
         if waiting:
-            raise TooManyRequests(
+            raise errors.TooManyRequests(
                 "too many keys that are not good came from this address",
                 hint="Check the key; wait as long as `Retry-After` says.",
                 retry_after=waiting,
@@ -299,7 +295,7 @@ class Authenticator:
         per_minute = own_limit or self._per_minute
         waiting = self._requests.take(client, per_minute) if per_minute else 0.0
         if waiting:
-            raise TooManyRequests(
+            raise errors.TooManyRequests(
                 f"{client} may ask {per_minute:,} times a minute, and did", retry_after=waiting
             )
 
@@ -308,7 +304,7 @@ def bearer_text(authorization: str | None) -> str:
     """The key or the token that an Authorization header carries."""
     scheme, _, rest = (authorization or "").strip().partition(" ")
     if not scheme:
-        raise NotAuthenticated("no key was sent")
+        raise errors.NotAuthenticated("no key was sent")
     return rest.strip() if scheme.casefold() == _SCHEME else scheme if not rest else ""
 
 

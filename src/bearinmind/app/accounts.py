@@ -9,6 +9,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from bearinmind import errors
 from bearinmind.accounts.keys import (
     OVERLAP,
     Bearer,
@@ -19,14 +20,6 @@ from bearinmind.accounts.keys import (
     renewed,
 )
 from bearinmind.config import Settings
-from bearinmind.errors import (
-    InvalidKeyTerms,
-    KeyNotFound,
-    NotAllowed,
-    UserChanged,
-    UserExists,
-    UserNotFound,
-)
 from bearinmind.protocols import AuditEntry, Store, User
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.recall.query_log import QueryLog
@@ -89,7 +82,7 @@ class Accounts:
         refuse_in_clear("the name", name)
         user = User(check_user(name), self.clock())
         if not self.store.add_user(user):
-            raise UserExists(f"there is already a user {name!r}")
+            raise errors.UserExists(f"there is already a user {name!r}")
         self._note(user.name, Action.ADD_USER)
         return user
 
@@ -110,7 +103,9 @@ class Accounts:
         user = check_user(name)
         held = self.store.held_by(user)
         if not any(held.values()):
-            raise UserNotFound(f"nobody has the name {name!r}, and nothing is stored under it")
+            raise errors.UserNotFound(
+                f"nobody has the name {name!r}, and nothing is stored under it"
+            )
         # Who knows the name can find what stands for it again; others cannot.
         pseudonym = f"erased-{sha256(user.encode()).hexdigest()[:12]}"
         return Erasure(user=user, held=held, pseudonym=pseudonym)
@@ -122,9 +117,11 @@ class Accounts:
         """
         plan = self.plan_erasure(name)
         if plan.user == self.scope.user:
-            raise NotAllowed("nobody erases themselves", hint="Another administrator can.")
+            raise errors.NotAllowed("nobody erases themselves", hint="Another administrator can.")
         if plan.memories != memories:
-            raise UserChanged(f"{name!r} has {plan.memories:,} memories by now, not {memories:,}")
+            raise errors.UserChanged(
+                f"{name!r} has {plan.memories:,} memories by now, not {memories:,}"
+            )
         whole = self.store.erase_user(plan.user, plan.pseudonym)
         if any(self.store.held_by(plan.user).values()):  # by a request that had been let in before
             whole = self.store.erase_user(plan.user, plan.pseudonym)
@@ -146,7 +143,7 @@ class Accounts:
         """A new key for a user. Its text is shown only now: the store keeps a hash of it."""
         refuse_in_clear("the label", label)
         terms = Terms(
-            access=choose(Access, access, InvalidKeyTerms),
+            access=choose(Access, access, errors.InvalidKeyTerms),
             label=" ".join(check_text(label, "the label").split()),
             expires_at=check_time(expires_at, "expires_at"),
             per_minute=per_minute,
@@ -168,8 +165,7 @@ class Accounts:
         ends = now + check_overlap(overlap)
         new = renewed(old, now)
         self.store.add_key(new.key)
-        if writes := self.writes_today().get(old.id, 0):  # they count: the quota is the same
-            self.store.count_writes(new.key.id, now.astimezone(UTC).date(), writes, writes)
+        self.store.carry_writes(old.id, new.key.id, now.astimezone(UTC).date())
         self.store.end_key(old.id, revoked_at=ends)
         self._note(old.user, Action.RENEW_KEY, f"{old.id} by {new.key.id}")
         return new
@@ -191,7 +187,7 @@ class Accounts:
         Only that one: a key that was stolen must not fetch another with more rights.
         """
         if self.key is None:
-            raise KeyNotFound(
+            raise errors.KeyNotFound(
                 "you came without a key: there is none to renew",
                 hint="Sign in with the key that is to be renewed, or ask an administrator.",
             )
@@ -201,7 +197,7 @@ class Accounts:
         """Revoke a key of this user at once."""
         key = self._find_key(id)
         if key.user != self.scope.user:
-            raise KeyNotFound(f"there is no key {key.id!r}")  # of yours
+            raise errors.KeyNotFound(f"there is no key {key.id!r}")  # of yours
         return self.revoke_key(key.id)
 
     def writes_today(self) -> Mapping[str, int]:
@@ -214,7 +210,7 @@ class Accounts:
             return None
         try:
             user = self.add_user(self.settings.user)
-        except UserExists:  # another process was faster
+        except errors.UserExists:  # another process was faster
             return None
         return self.create_key(user.name, access=Access.ADMIN, label="first key")
 
@@ -267,7 +263,7 @@ class Accounts:
     def _set_disabled(self, name: str, at: datetime | None, action: Action) -> User:
         user = check_user(name)
         if not self.store.set_disabled(user, at):
-            raise UserNotFound(f"nobody has the name {name!r}")
+            raise errors.UserNotFound(f"nobody has the name {name!r}")
         self._note(user, action)
         return next(known for known in self.store.users() if known.name == user)
 
@@ -276,7 +272,7 @@ class Accounts:
         id_ = bearer.id if bearer else id
         key = next((key for key in self.store.keys(None) if key.id == id_), None)
         if key is None:
-            raise KeyNotFound(f"there is no key {id_[:_SHOWN]!r}")
+            raise errors.KeyNotFound(f"there is no key {id_[:_SHOWN]!r}")
         return key
 
     def _note(self, user: UserId, action: Action, detail: str | None = None) -> None:

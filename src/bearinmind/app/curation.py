@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, cast
 
+from bearinmind import errors
 from bearinmind.app import requests
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
 from bearinmind.app.wiring import Parts
@@ -19,15 +20,6 @@ from bearinmind.config import Settings, cache_folder
 from bearinmind.curate import hygiene, review
 from bearinmind.curate.apply import ProposalDecider, Verbs, judge, judgements, settled
 from bearinmind.curate.review import ChatJudge, Review, decide
-from bearinmind.errors import (
-    AmbiguousId,
-    EmbedderFailure,
-    InvalidInput,
-    InvalidProvenance,
-    InvalidSetting,
-    ProposalNotFound,
-    WorkFailure,
-)
 from bearinmind.learn import lasting
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.lasting import Embed
@@ -131,7 +123,7 @@ class Curation:
         Open ones about memories of which somebody decided elsewhere are left out.
         """
         check_number("limit", limit, MOST_PROPOSALS)
-        chosen = [choose(ProposalState, state, InvalidInput) for state in states]
+        chosen = [choose(ProposalState, state, errors.InvalidInput) for state in states]
         proposals = [*review.all_proposals(self.store, self.scope, *chosen)]
         done = {each.id for each in settled(self.store, self.scope, proposals)}
         proposals = [each for each in proposals if each.id not in done]
@@ -147,10 +139,10 @@ class Curation:
         proposals = review.all_proposals(self.store, self.scope, *ProposalState)
         matches = [proposal for proposal in proposals if proposal.id.startswith(prefix)]
         if not matches:
-            raise ProposalNotFound(f"no proposal has an id that begins with {id!r}")
+            raise errors.ProposalNotFound(f"no proposal has an id that begins with {id!r}")
         if len(matches) > 1:
             names = ", ".join(proposal.id for proposal in matches[:5])
-            raise AmbiguousId(f"{id!r} is the beginning of {names}")
+            raise errors.AmbiguousId(f"{id!r} is the beginning of {names}")
         return matches[0]
 
     def counts(self) -> Mapping[ProposalState, int]:
@@ -186,7 +178,7 @@ class Curation:
         `newer`, as without one, `older`, `both`, or `merge`: the newer says all of it. With the
         trust `agent` it is the decision of an agent, which a person can overturn.
         """
-        word = None if resolution is None else choose(Resolution, resolution, InvalidInput)
+        word = None if resolution is None else choose(Resolution, resolution, errors.InvalidInput)
         applied = self._decider(trust).apply(self.proposal(id), word)
         self.nudge()
         return applied
@@ -208,7 +200,7 @@ class Curation:
 
     def _decider(self, trust: Trust | str = Trust.USER) -> ProposalDecider:
         remember, scope = self.remember, self.scope
-        is_person = choose(Trust, trust, InvalidProvenance) is Trust.USER
+        is_person = choose(Trust, trust, errors.InvalidProvenance) is Trust.USER
         by = Decider.PERSON if is_person else Decider.AGENT
 
         def change(memory: Memory, fields: Mapping[str, Any], version: int) -> Memory:
@@ -315,7 +307,7 @@ def embed_of(embedders: Embedders) -> Embed:
             embedder = embedders.configured()
             is_known = embedder is not None and embedder.space.model == lasting.MODEL
             return embedder.embed_query(sentence).tolist() if embedder and is_known else None
-        except EmbedderFailure:  # as recall, which says so, learning goes on by words
+        except errors.EmbedderFailure:  # as recall, which says so, learning goes on by words
             return None
 
     return embed
@@ -356,7 +348,7 @@ def origin_of(names: Mapping[str, str | None], said_at: datetime | None) -> Orig
 def _judge_of(settings: Settings) -> ChatJudge:
     """The chat model that compares memories where no rule is sure; nothing is sent yet."""
     if settings.llm_url is None or settings.llm_model is None:
-        raise InvalidSetting(
+        raise errors.InvalidSetting(
             "no chat model is configured", hint="Set `llm_url` and `llm_model`, or leave --ask out."
         )
     return ChatJudge(
@@ -367,7 +359,7 @@ def _judge_of(settings: Settings) -> ChatJudge:
                 cache_folder() / "llm-tokens.db",
                 f"curation by {account}",
                 settings.llm_daily_tokens,
-                failure=WorkFailure,
+                failure=errors.WorkFailure,
             ),
             patience=Patience(answer=60.0, total=90.0, tries=2, longest_pause=5.0),
         )

@@ -11,15 +11,8 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
 
+from bearinmind import errors
 from bearinmind.config import LEGS, Settings
-from bearinmind.errors import (
-    Conflict,
-    InvalidInput,
-    InvalidProvenance,
-    InvalidQuery,
-    InvalidRequest,
-    NotFound,
-)
 from bearinmind.learn.model import Message
 from bearinmind.remember.admit import (
     check_category,
@@ -130,7 +123,7 @@ def store_each(
         own_key = None if key is None else f"{key}:{place}"
         try:
             outcomes.append(store(**fields, idempotency_key=own_key))
-        except (InvalidInput, Conflict, NotFound) as exc:
+        except (errors.InvalidInput, errors.Conflict, errors.NotFound) as exc:
             outcomes.append(NotStored(code=exc.code, message=exc.message, hint=exc.hint))
     return outcomes
 
@@ -152,7 +145,7 @@ def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
             session=fields.get("session"),
             project=fields.get("project"),
             source=fields.get("source"),
-            trust=choose(Trust, fields.get("trust", Trust.AGENT), InvalidProvenance),
+            trust=choose(Trust, fields.get("trust", Trust.AGENT), errors.InvalidProvenance),
         ),
     )
 
@@ -164,7 +157,7 @@ def changes(fields: Mapping[str, Any]) -> Changes:
         **fields,
         **{name: check_time(fields[name], name) for name in _SPAN_FIELDS if name in fields},
         **{name: tuple(fields[name]) for name in ("tags", "keywords") if name in fields},
-        "trust": None if trust is None else choose(Trust, trust, InvalidProvenance),
+        "trust": None if trust is None else choose(Trust, trust, errors.InvalidProvenance),
     }
     return Changes(**values)
 
@@ -177,7 +170,7 @@ def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datet
     created_from = check_past(fields.get("created_from"), "the beginning", now)
     created_to = check_past(fields.get("created_to"), "the end", now)
     if created_from and created_to and created_from >= created_to:
-        raise InvalidQuery(
+        raise errors.InvalidQuery(
             f"the time range ends ({created_to.isoformat()}) "
             f"before it begins ({created_from.isoformat()})",
             hint="Swap the two times.",
@@ -196,7 +189,7 @@ def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datet
         session=check_origin(fields.get("session"), "session"),
         project=check_origin(fields.get("project"), "project"),
         agent=check_origin(fields.get("agent"), "agent"),
-        states=frozenset(choose(State, state, InvalidQuery) for state in states),
+        states=frozenset(choose(State, state, errors.InvalidQuery) for state in states),
     )
 
 
@@ -214,7 +207,7 @@ def place(
 ) -> Place | None:
     """The place in a list behind which a page begins, by the id of a memory or as it is."""
     if after is not None and by_importance:
-        raise InvalidQuery(
+        raise errors.InvalidQuery(
             "a list by importance has one page, and nothing is behind `after`",
             hint="Leave `after` out, and raise `limit`.",
         )
@@ -244,9 +237,9 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         focus=check_tags(fields["focus"]) if "focus" in fields else (),
         limit=fields.get("limit", settings.limit),
         pool=fields.get("pool", settings.pool),
-        sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
+        sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), errors.InvalidQuery),
         budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
-        group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
+        group=choose(Group, fields.get("group", Group.STATES), errors.InvalidQuery),
         min_probability=_probability(fields.get("min_probability")),
         all=fields.get("all", False),
         leg_weights=_numbers("leg_weights", fields.get("leg_weights", {}), LEGS, least=0.0),
@@ -261,12 +254,12 @@ def _numbers(
     bound = "above 0" if least is None else f"{least:g} or more"
     for thing, value in given.items():
         if thing not in known:
-            raise InvalidQuery(
+            raise errors.InvalidQuery(
                 f"{name} names {thing!r}, which is not one of {', '.join(known)}",
                 hint=f"Name some of {', '.join(known)}.",
             )
         if not math.isfinite(value) or value < (least or 0.0) or (least is None and not value):
-            raise InvalidQuery(
+            raise errors.InvalidQuery(
                 f"{name}.{thing} is {value!r}; it must be {bound}", hint=f"Give a number {bound}."
             )
     return given
@@ -274,7 +267,7 @@ def _numbers(
 
 def _probability(value: float | None) -> float | None:
     if value is not None and not 0 <= value <= 1:
-        raise InvalidQuery(
+        raise errors.InvalidQuery(
             f"min_probability {value!r} is not between 0 and 1", hint="Give 0.5 for half."
         )
     return value
@@ -380,10 +373,10 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def _wrong(name: str, value: object, expected: str, hint: str = "") -> InvalidRequest:
+def _wrong(name: str, value: object, expected: str, hint: str = "") -> errors.InvalidRequest:
     shown = type(value).__name__
     message = f"{name} is of the type {shown}; it must be {expected}"
-    return InvalidRequest(message, hint=hint or f"Give {expected}.")
+    return errors.InvalidRequest(message, hint=hint or f"Give {expected}.")
 
 
 def checked(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -399,7 +392,7 @@ def checked(verb: Callable[..., Any]) -> Callable[..., Any]:
             bound = signature.bind(*args, **kwargs)
         except TypeError as exc:
             hint = f"It takes {', '.join(takes())}."
-            raise InvalidRequest(f"`{verb.__name__}`: {exc}", hint=hint) from None
+            raise errors.InvalidRequest(f"`{verb.__name__}`: {exc}", hint=hint) from None
         arguments = bound.arguments
         for name in more:
             fields = arguments.get(name, {})
@@ -440,7 +433,7 @@ def _refuse_unknown(
         if name not in known:
             near = get_close_matches(name, takes(), 1)
             hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(takes())}."
-            raise InvalidRequest(f"`{verb}` has no {name!r}", hint=hint)
+            raise errors.InvalidRequest(f"`{verb}` has no {name!r}", hint=hint)
 
 
 def checks_arguments(kind: type[Noun]) -> type[Noun]:

@@ -19,6 +19,7 @@ from bearinmind.outdates.verdicts import (
     is_trusted,
     judgement_of,
     prevailing_of_pairs,
+    says,
 )
 from bearinmind.proposals import Conflict
 from bearinmind.protocols import Page, Readable, Store
@@ -27,7 +28,7 @@ from bearinmind.recall.groups import Preferences
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
 from bearinmind.recall.second_look import read_states
 from bearinmind.remember.pipeline import Remember
-from bearinmind.remember.resolve import Resolved, says
+from bearinmind.remember.resolve import Resolved
 from bearinmind.text import ids
 from bearinmind.trace import OnDemand
 from bearinmind.types import (
@@ -127,7 +128,8 @@ class States:
             if is_less_trusted(memory, old)
         ]
         if not replaced:
-            offers += Finder(self.store).offers(self.scope, memory, now)
+            found = Finder(self.store).offers(self.scope, memory, now)
+            offers += [x for x in found if x.memory.content != memory.content]
         earlier = [memory]
         if session is not None:
             filter = Filter(scope=self.scope, now=now, session=session)

@@ -12,19 +12,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bearinmind.changes import Change, Peer, Subject, SubjectKind, SyncConflict, digest
-from bearinmind.config import state_folder
-from bearinmind.curate.contradictions import propose_claims
-from bearinmind.errors import (
-    ConflictNotFound,
-    InvalidInput,
-    InvalidSetting,
-    OtherPeer,
-    PeerNotFound,
-    StoreReadOnly,
+from bearinmind import errors
+from bearinmind.changes import (
+    MOST_CONFLICTS,
+    Change,
+    Peer,
+    Subject,
+    SubjectKind,
+    SyncConflict,
+    digest,
 )
+from bearinmind.config import state_folder
+from bearinmind.curate.contradictions import propose_claims, propose_disagreements
 from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.protocols import History, Sealed, Store
+from bearinmind.recall import history
 from bearinmind.remember.admit import check_user, draft_values
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.pipeline import Changes, Remember
@@ -43,7 +45,7 @@ from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Outcome, Scope
+from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outcome, Resolution, Scope
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work.worker_lock import WorkerLock
 
@@ -82,7 +84,7 @@ class Sync:
         present = self.peer()
         if present is not None:
             if present.url != url:
-                raise OtherPeer(f"these memories are synced with {present.url} already")
+                raise errors.OtherPeer(f"these memories are synced with {present.url} already")
             return present
         self.store.open_feed(self.scope, new_epoch())
         peer = Peer(url=url, user=check_user(user))
@@ -167,8 +169,13 @@ class Sync:
         """Close a conflict; with `other`, the version that is not served becomes the present."""
         detail = next((x for x in self.conflicts() if x.conflict.number == number), None)
         if detail is None:
-            raise ConflictNotFound(f"there is no conflict {number}")
-        if keep == "other":
+            raise errors.ConflictNotFound(f"there is no conflict {number}")
+        if keep == "other" and detail.conflict.pair:
+            source, _, target = detail.conflict.subject.parts
+            newer, older = (history.find(self.store, self.scope, x) for x in (source, target))
+            word = Resolution(detail.conflict.other)
+            self.remember.resolve(self.scope, newer, [older], word, Decider.PERSON)
+        elif keep == "other":
             self._make_present(detail)
         self.store.resolve_conflict(self.scope, number, self.clock())
         return detail
@@ -189,7 +196,7 @@ class Sync:
         """Make the version that is not served the present one, as an update does."""
         other, present = detail.other, detail.present
         if other is None or present is None:
-            raise InvalidInput(
+            raise errors.InvalidInput(
                 f"conflict {detail.conflict.number} has no other version to keep",
                 hint="Change the memory or the link as it should be, and resolve it with `served`.",
             )
@@ -212,7 +219,7 @@ class Sync:
     def _peer(self) -> Peer:
         peer = self.peer()
         if peer is None:
-            raise PeerNotFound
+            raise errors.PeerNotFound
         return peer
 
     # ---- a server ------------------------------------------------------------------------------
@@ -221,7 +228,7 @@ class Sync:
         """These memories as the server of other replicas; a replica cannot be one."""
         peer = self.peer()
         if peer is not None:
-            raise OtherPeer(
+            raise errors.OtherPeer(
                 f"these memories are a replica of those on {peer.url}",
                 hint=f"Sync with {peer.url} instead.",
             )
@@ -231,11 +238,13 @@ class Sync:
         )
 
     def _claims(self, arrived: Sequence[Subject]) -> None:
-        """Put the claims among what arrived into the inbox."""
+        """Put the claims among what arrived, and contrary decisions, into the inbox."""
         links = [each.parts for each in arrived if each.kind is SubjectKind.LINK]
         sources = {MemoryId(source) for source, kind, _ in links if kind == LinkKind.SUPERSEDES}
         if sources:
             propose_claims(self.store, self.scope, [*sources], self.clock())
+        found = self.store.conflicts(self.scope, MOST_CONFLICTS)
+        propose_disagreements(self.store, self.scope, [x for x in found if x.pair])
 
     def renumber(self) -> None:
         """Number the changes of a server anew, after it was restored from a backup.
@@ -327,7 +336,7 @@ class Connection:
         host = (address and address.hostname) or ""
         is_clear = address is not None and address.scheme == "http" and not is_loopback(host)
         if text is not None and is_clear and not insecure:
-            raise InvalidSetting(
+            raise errors.InvalidSetting(
                 f"the key would go to {host!r} in clear",
                 hint="Use https://, or say --insecure if nobody can listen in between.",
             )
@@ -348,7 +357,7 @@ class Connection:
         """The server that the memories are synced with."""
         peer = self.memories.peer()
         if peer is None:
-            raise PeerNotFound
+            raise errors.PeerNotFound
         text = self.key_file.read() if self.key is None else self.key.get_secret_value()
         return self._server(peer.url, text)
 
@@ -385,7 +394,7 @@ class KeyFile:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as exc:
-            raise StoreReadOnly(
+            raise errors.StoreReadOnly(
                 f"the key in {str(self.path)!r} cannot be read: {exc}",
                 hint="Give yourself the right to, or connect again: `bearinmind sync connect URL`.",
             ) from exc
@@ -400,7 +409,7 @@ class KeyFile:
                 file.write(f"{key}\n")
             part.replace(self.path)
         except OSError as exc:
-            raise StoreReadOnly(
+            raise errors.StoreReadOnly(
                 f"the key cannot be kept in {str(self.path)!r}: {exc.strerror}",
                 hint="Make the folder writable, or set BEARINMIND_SYNC_KEY.",
             ) from exc

@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bearinmind import errors
-from bearinmind.curate.candidates import Candidate, live, obstacles, readers
+from bearinmind.changes import MOST_CONFLICTS
+from bearinmind.curate.candidates import DISAGREEMENT, Candidate, live, obstacles, readers
 from bearinmind.curate.differences import Comparison, compare
 from bearinmind.curate.duplicates import compare_replaceable
 from bearinmind.curate.hygiene import said_end
-from bearinmind.outdates.verdicts import is_decided, is_trusted, prevailing_of_pairs
+from bearinmind.outdates.verdicts import REPLACING, is_decided, is_trusted, prevailing_of_pairs
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import (
@@ -35,7 +36,6 @@ from bearinmind.types import (
 #: The fields of a memory that a proposal may change.
 FIELDS = ("content", "category", "tags", "keywords", "importance", "valid_from", "valid_to")
 
-_JUDGING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})
 _UNDECIDED = frozenset({ProposalState.OPEN, ProposalState.UNDONE})
 
 Undo = dict[str, Any]
@@ -295,7 +295,7 @@ def judgements(
 ) -> list[Link]:
     """The links between two memories that say which of them holds."""
     links = store.links(scope, [pair[0]], as_of)
-    return [x for x in links if x.kind in _JUDGING and {x.source, x.target} == {*pair}]
+    return [x for x in links if x.kind in REPLACING and {x.source, x.target} == {*pair}]
 
 
 def judge(
@@ -324,12 +324,16 @@ def settled(store: Store, scope: Scope, proposals: Iterable[Proposal]) -> list[P
     links, memories = store.links(scope, ids), store.get_many(scope, ids)
     present = {id_: memory for id_, memory in memories.items() if memory.deleted_at is None}
     ends = store.get_many(scope, [*{end for x in links for end in (x.source, x.target)}])
-    judged = prevailing_of_pairs(x for x in links if x.kind in _JUDGING and is_trusted(x, ends))
+    disputed: set[frozenset[str]] = set()
+    if any(each.origin == DISAGREEMENT for each in asked):
+        disputed = {x.pair for x in store.conflicts(scope, MOST_CONFLICTS)}
+    judged = prevailing_of_pairs(x for x in links if x.kind in REPLACING and is_trusted(x, ends))
     decided = {frozenset({x.source, x.target}) for x in judged if is_decided(x)}
     return [
         each
         for each in asked
-        if frozenset(each.memories) in decided
+        if frozenset(each.memories)
+        in (decided - disputed if each.origin == DISAGREEMENT else decided)
         or not present.keys() >= {*each.memories}
         or (each.kind is ProposalKind.EXPIRE and not _is_to_end(present[each.memories[0]], each))
     ]

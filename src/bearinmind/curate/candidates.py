@@ -20,6 +20,7 @@ PAGE = 500  # memories that are read at once
 CONSOLIDATION = "consolidation"
 CONTRADICTION = "contradiction"
 CLAIM = "claim"
+DISAGREEMENT = "disagreement"
 STALENESS = "staleness"
 HYGIENE = "hygiene"
 

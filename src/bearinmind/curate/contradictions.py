@@ -14,7 +14,15 @@ from datetime import datetime
 from itertools import combinations, groupby
 from typing import NamedTuple
 
-from bearinmind.curate.candidates import CLAIM, CONTRADICTION, Candidate, Finding, proposal
+from bearinmind.changes import SyncConflict
+from bearinmind.curate.candidates import (
+    CLAIM,
+    CONTRADICTION,
+    DISAGREEMENT,
+    Candidate,
+    Finding,
+    proposal,
+)
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
 from bearinmind.curate.duplicates import NearPair
 from bearinmind.outdates.verdicts import (
@@ -120,6 +128,22 @@ def propose_claims(store: Store, scope: Scope, ids: Sequence[MemoryId], now: dat
     present = {id_: Candidate(x, {}) for id_, x in memories.items() if x.deleted_at is None}
     if found := [proposal(each, now) for each in claims(links, present)]:
         store.propose(scope, found)
+
+
+def propose_disagreements(store: Store, scope: Scope, conflicts: Iterable[SyncConflict]) -> None:
+    """Put what was decided otherwise on two machines into the inbox, on every machine alike."""
+    for conflict in conflicts:
+        newer, _, older = map(MemoryId, conflict.subject.parts)
+        memories = store.get_many(scope, [newer, older])
+        if len(memories) == len(conflict.pair):
+            finding = Finding(
+                kind=ProposalKind.OUTDATE,
+                origin=DISAGREEMENT,
+                memories=(memories[newer], memories[older]),
+                reason=f"decided on two machines, neither knowing of the other: {conflict.detail}",
+                change={"decided_at": conflict.at.isoformat()},
+            )
+            store.propose(scope, [proposal(finding, conflict.at)])
 
 
 def undecided(

@@ -117,7 +117,7 @@ class Source:
         except sqlite3.Error as exc:
             raise InvalidInput(
                 f"{str(self.path)!r} cannot be read as a database: {exc}",
-                hint="End the program that uses it, or import a copy of the file.",
+                hint="Check what --from says. If a program uses the file, end it or take a copy.",
             ) from exc
 
     def _bytes(self, count: int) -> bytes:

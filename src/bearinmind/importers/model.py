@@ -121,7 +121,7 @@ def moment(value: object) -> datetime | None:
             return datetime.fromtimestamp(seconds, UTC)
         return datetime.fromisoformat(str(value).strip())
     except (ValueError, OverflowError, OSError):
-        raise InvalidRecord(f"{value!r} is not a time") from None
+        raise InvalidRecord(f"{value!r} is not a time in ISO 8601, such as 2026-11-15") from None
 
 
 _MILLISECONDS = 100_000_000_000  # a number of seconds beyond the year 5000

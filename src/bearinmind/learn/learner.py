@@ -256,7 +256,7 @@ class Learner:
             kind=ProposalKind.UPDATE if is_update else ProposalKind.STORE,
             origin=ORIGIN,
             memories=memories,
-            reason=f"a {candidate.lesson} in a turn, {who}: {candidate.text}{more}",
+            reason=f"{candidate.lesson} in a turn, {who}: {candidate.text}{more}",
             evidence={"said": candidate.sentence, "lesson": candidate.lesson.value},
             change=change if is_update else {**change, **fields},
             digest=digest.hex(),

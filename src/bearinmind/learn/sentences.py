@@ -53,18 +53,18 @@ _MACHINE = re.compile(
 # Somebody else is made to speak, or the model is spoken to over its user's head.
 _FOREIGN = re.compile(
     r"""
-      ^\s*(?:system|assistant|human|user|ai|subject|from|to|title|author|date)\s*:\s
+      ^[^\S\n]*(?:system|assistant|human|user|ai|subject|from|to|title|author|date)\s*:\s
     | \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+)*
       (?:previous|prior|above|earlier)\s+(?:instructions?|messages?|prompts?|rules?)
     | ^\#{1,6}\s\S | ^(?:---+|===+|\*\*\*+)\s*$        # a document
     | ^(?:hi|hello|dear|hey|good\s+morning)\b[^\n]{0,30},?\s*\n.*\n    # a letter
     | ^(?:best|regards|cheers|sincerely|kind\s+regards|thanks|yours)[^\n]{0,20},?\s*\n?\s*
       (?:[A-Z]\w+\s*)?\Z
-    | ^\s*\[?\d{1,2}:\d\d(?::\d\d)?\]?\s+\w+:           # a chat
+    | ^[^\S\n]*\[?\d{1,2}:\d\d(?::\d\d)?\]?\s+\w+:      # a chat
     | ^[a-z]{2,15}:\s[^\n]+\n[a-z]{2,15}:\s
     | \bQ:\s.*\bA:\s
-    | ^\s*\[/?\w+\]\s*$                                # a marked block
-    | ^\s*1[.)]\s.*\n\s*2[.)]\s                         # a numbered list: mostly a document's
+    | ^[^\S\n]*\[/?\w+\]\s*$                           # a marked block
+    | ^[^\S\n]*1[.)]\s.*\n\s*2[.)]\s                         # a numbered list: mostly a document's
     | ^\w+>\s
     | \bsystem\s+prompt\b | <\|\w+\|> | \[/?INST\] | \byou\s+are\s+(?:now\s+)?(?:an?|in)\s
     | \b(?:ai|language)\s+(?:assistants?|models?|agents?)\s+(?:reading|processing|must|should)\b
@@ -363,14 +363,20 @@ _SELF = (
     (re.compile(r"\bmy\b", re.IGNORECASE), "the user's"),
 )
 _I = re.compile(
-    r"\bi ((?:(?:really|strongly|generally|usually|much|always|personally|still|never|only) )?)"
-    r"(do )?(don't )?(can't stand|[a-z']+)\b",
+    r"\bi ((?:(?:just|also|now|even|much|still|never|only|always|often|sometimes|no longer"
+    r"|(?!(?:re|app|supp|rep|comp|imp|multip|f)ly\b)[a-z]+ly) )*)"
+    r"(?:do (?!the\b|all\b|an?\b|my\b|our\b|it\b|this\b|that\b|not\b))?"
+    r"(don't )?(can't stand|[a-z']+)\b",
     re.IGNORECASE,
 )
-_UNCHANGED = frozenset(
-    ("was", "had", "can", "could", "will", "would", "should", "must", "can't", "can't stand")
+_UNCHANGED = re.compile(
+    r"was|had|can|could|will|would|should|must|may|might|shall|cannot|can't stand|\w+n't"
+    r"|(?!(?:n|f|sp|proc|succ|exc)eed$|embed$)\w+ed|ate|became|began|bought|broke|built|came"
+    r"|chose|did|drove|felt|found|forgot|gave|got|grew|heard|held|kept|knew|learnt|led|left|lost"
+    r"|made|meant|met|paid|ran|said|saw|sent|sold|spent|spoke|taught|thought|told|took|went|won"
+    r"|wore|wrote"
 )
-_VERB = {"have": "has", "do": "does", "go": "goes", "am": "is"}
+_VERB = {"have": "has", "haven't": "hasn't", "am": "is"}
 _INFINITIVES = (
     ("using ", "use "),
     ("going ", "go "),
@@ -409,13 +415,11 @@ def infinitive(kept: str) -> str:
 
 def _third(match: re.Match[str]) -> str:
     """What I do, as what the user does."""
-    how, _, negated, verb = match.groups()
-    verb = verb.lower()
-    if verb in _UNCHANGED:
-        return f"the user {how}{verb}"
+    how, negated, verb = match[1], match[2], match[3].lower()
     if negated:
         return f"the user {how}does not {verb}"
-    return f"the user {how}{_VERB.get(verb) or _with_s(verb)}"
+    is_same = _UNCHANGED.fullmatch(verb) and verb not in _VERB
+    return f"the user {how}{verb if is_same else _VERB.get(verb) or _with_s(verb)}"
 
 
 def _with_s(verb: str) -> str:

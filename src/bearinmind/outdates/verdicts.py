@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Outdated, Trust
+from bearinmind.types import (
+    Decider,
+    Judgement,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outdated,
+    Resolution,
+    Trust,
+)
 
 MARK = 0.92  #: from this probability on a memory is marked outdated, and grouped
 AT_ONCE = 0.09  #: from this one on it is asked which holds, while a memory is stored ...
@@ -14,6 +24,8 @@ KEEP = 0.02  #: from this one on a link is kept; below `OFFER` it only helps to 
 
 _MOST_ASKED = 240  # characters of a question: the model was trained with short ones
 _SEPARATOR = "[SEP]"  # between two texts, in the words of the model
+
+REPLACING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})  #: kinds of links
 
 CLAIM = "it is trusted more: a person decides whether it is replaced"  #: why it is offered
 
@@ -35,6 +47,24 @@ def judgement_of(link: Link) -> Judgement:
 def is_decided(link: Link) -> bool:
     """Whether an agent or a person decided, and nobody needs to be asked again."""
     return judgement_of(link).by in (Decider.AGENT, Decider.PERSON)
+
+
+def says(link: Link, id: MemoryId) -> Resolution | None:
+    """What a link says of the memory at one of its ends, if it says which of the two holds."""
+    if link.kind is LinkKind.SUPERSEDES:
+        return Resolution.MERGE
+    if link.kind is not LinkKind.OUTDATES:
+        return None
+    if judgement_of(link).probability == 0.0:
+        return Resolution.BOTH
+    return Resolution.NEWER if link.source == id else Resolution.OLDER
+
+
+def contradict(one: Link, other: Link) -> bool:
+    """Whether two decisions of equals about two memories cannot both hold."""
+    judged = judgement_of(one), judgement_of(other)
+    newer = [x.source if judgement_of(x).probability else None for x in (one, other)]
+    return is_decided(one) and judged[0].by is judged[1].by and newer[0] != newer[1]
 
 
 def because(evidence: Sequence[str]) -> str:

@@ -140,8 +140,12 @@ class Accounts(Protocol):
     def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
         """Count writes with a key; False, and nothing counted, when they exceed the day's limit.
 
-        Several are counted together or not at all; a negative count gives some back.
+        Several are counted together or not at all; a negative count gives some back. While a
+        renewed key is valid beside the one in its place, the writes with either count for both.
         """
+
+    def carry_writes(self, old: str, new: str, day: date) -> None:
+        """Begin a new key with what was counted on a day for the one in whose place it is."""
 
     def writes_with(self, key_id: str, day: date) -> int:
         """How many writes were counted for a key on a day."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from bearinmind.recall.history import ThingHistory
 from bearinmind.text import ids
 from bearinmind.trace import Answer, Dropped, OnDemand, SaysTheSame, Superseded, Trace
-from bearinmind.types import Filter, Hit, Memory, MemoryId, Scope, Step, owner_of
+from bearinmind.types import Filter, Hit, Memory, MemoryId, Outdated, Scope, Step, owner_of
 
 
 def key_of(view: Filter, id: MemoryId) -> MemoryId:
@@ -84,21 +84,23 @@ def with_bare_id(memory: Memory) -> Memory:
     return replace(memory, id=bare(memory.id))
 
 
+def with_each(hit: Hit, change: Callable[[Memory], Memory]) -> Hit:
+    """A hit with each of its memories changed."""
+    earlier = tuple(replace(state, memory=change(state.memory)) for state in hit.earlier)
+    attached = tuple(map(change, hit.attached))
+    return replace(hit, memory=change(hit.memory), attached=attached, earlier=earlier)
+
+
 def _bare_hit(hit: Hit, name: Callable[[MemoryId], MemoryId]) -> Hit:
+    def outdated(by: Outdated) -> Outdated:
+        return replace(by, by=name(by.by))
+
+    hit = with_each(hit, with_bare_id)
     return replace(
         hit,
-        memory=with_bare_id(hit.memory),
-        attached=tuple(map(with_bare_id, hit.attached)),
         path=_bare_path(hit.path, name),
-        earlier=tuple(
-            replace(
-                state,
-                memory=with_bare_id(state.memory),
-                outdated=replace(state.outdated, by=name(state.outdated.by)),
-            )
-            for state in hit.earlier
-        ),
-        outdated=hit.outdated and replace(hit.outdated, by=name(hit.outdated.by)),
+        earlier=tuple(replace(each, outdated=outdated(each.outdated)) for each in hit.earlier),
+        outdated=hit.outdated and outdated(hit.outdated),
     )
 
 

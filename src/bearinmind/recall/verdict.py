@@ -67,6 +67,7 @@ _WHOLE = 0.999  # of the information of the query: the memory holds all of its w
 _MOST = 1.5  # of any evidence: more makes nothing surer
 _QUOTED = re.compile(r"[\"\u201c\u201e`]([^\"\u201d\u201c`]{3,})[\"\u201d\u201c`]")
 _WORD = re.compile(r"[^\W_][\w'\u2019./:@#+-]*")
+_BEFORE = 60  # characters before a word that can say that a sentence begins with it
 _SENTENCE = re.compile(r"(?:^|[.!?\n]\s*)\W*$")
 _IDENTIFIER = re.compile(r"(?=\S*[\d_./:#@-]|\S*[a-z][A-Z])\S*\w\S{2,}")
 _ASKS = re.compile(
@@ -340,7 +341,9 @@ def _names(text: str) -> list[str]:
         word = match.group()
         inner = any(map(str.isupper, word[1:])) or any(map(str.isdigit, word))
         capital = word[0].isupper() and word.lower() not in analysis.FUNCTION_WORDS
-        if inner or (capital and not _SENTENCE.search(text, 0, match.start())):
+        if inner or (
+            capital and not _SENTENCE.search(text, max(0, match.start() - _BEFORE), match.start())
+        ):
             names.append(word)
     return names
 

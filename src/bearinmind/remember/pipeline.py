@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.outdates.verdicts import MARK, is_less, is_less_trusted, is_trusted, judgement_of
+from bearinmind.outdates import verdicts
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text, draft_values
-from bearinmind.remember.resolve import REPLACING, Resolved, resolve, superseding
+from bearinmind.remember.resolve import Resolved, resolve, superseding
 from bearinmind.remember.secrets import (
     Boundary,
     Kind,
@@ -178,7 +178,7 @@ class Remember:
             provenance = replace(known.provenance, trust=trust)
             known = self.update(scope, known, Changes(provenance=provenance))
         for old in supersedes:
-            if old.id != known.id and not is_less_trusted(memory, old):
+            if old.id != known.id and not verdicts.is_less_trusted(memory, old):
                 with suppress(errors.DuplicateLink):
                     self.link(scope, known, LinkKind.SUPERSEDES, old)
         return replace(outcome, memory=known)
@@ -198,13 +198,16 @@ class Remember:
         which gives nothing away and is the same when the file is imported again.
         """
         boundary = self.boundary
-        if made_id and any(x.sensitive or boundary.kinds(x.content) for x in versions):
+        # Whatever is too long is refused before anything else reads it.
+        in_clear = (self._admitted(scope, x, self.rules) for x in versions if not x.sensitive)
+        if made_id and (
+            any(x.sensitive for x in versions) or any(boundary.kinds(x.content) for x in in_clear)
+        ):
             digest = boundary.vault.fingerprint(scope.user, versions[-1].content)
             versions = [replace(version, id=ids.derived(digest)) for version in versions]
         records = {record.version: record for record in self._adopt(scope, sealed)}
         admitted: list[Memory] = []
         for version in versions:
-            boundary.refuse_in_clear_fields(draft_of(version))
             if version.sensitive and is_placeholder(version.content):
                 if record_of([*records.values()], version.version) is None:
                     raise errors.InvalidRecord(f"what memory {version.id} says is not in the file")
@@ -213,6 +216,7 @@ class Remember:
                 kept, new = boundary.guard(self._admitted(scope, version, self.rules))
                 records |= {record.version: record for record in new}
                 admitted.append(kept)
+            boundary.refuse_in_clear_fields(draft_of(version))
         _check_order(admitted)
         present = {version.version for version in admitted if version.sensitive}
         return History(
@@ -227,13 +231,13 @@ class Remember:
         kinds: dict[Kind, None] = {}
         admitted: list[Memory] = []
         for version in versions:
-            self.boundary.refuse_in_clear_fields(draft_of(version))
             if version.sensitive and is_placeholder(version.content):
                 admitted.append(version)
                 kinds |= dict.fromkeys(named_kinds(version.content))
             else:
                 admitted.append(self._admitted(scope, version, self.rules))
                 kinds |= dict.fromkeys(self.boundary.kinds(version.content))
+            self.boundary.refuse_in_clear_fields(draft_of(version))
         _check_order(admitted)
         present = admitted[-1]
         return replace(present, sensitive=present.sensitive or bool(kinds)), tuple(kinds)
@@ -350,7 +354,7 @@ class Remember:
         frontier, seen = [memory], {memory.id}
         while frontier:
             for each in frontier:
-                if is_less(trust, each.provenance.trust) and each.deleted_at is None:
+                if verdicts.is_less(trust, each.provenance.trust) and each.deleted_at is None:
                     provenance = replace(each.provenance, trust=trust)
                     self.update(scope, each, Changes(provenance=provenance))
             links = self.store.links(scope, [each.id for each in frontier])
@@ -406,7 +410,7 @@ class Remember:
         missing = errors.LinkNotFound(f"there is no link {source} {kind} {target}")
         if kind is LinkKind.OUTDATES:
             held = [x for x in self.store.links(scope, [source]) if x.target == target]
-            if not any(x.kind is kind and judgement_of(x).probability for x in held):
+            if not any(x.kind is kind and verdicts.judgement_of(x).probability for x in held):
                 raise missing
             both = Judgement(probability=0.0, by=Decider.PERSON)
             self.store.change_links(scope, [link], [replace(link, removed_at=None, judgement=both)])
@@ -421,7 +425,7 @@ class Remember:
         memories = self.store.get_many(scope, ends) if links else {}
         # A link may lead to a memory that is purged, or not here yet.
         whole = [link for link in links if {link.source, link.target} <= memories.keys()]
-        links = [link for link in whole if is_trusted(link, memories)]
+        links = [link for link in whole if verdicts.is_trusted(link, memories)]
         above = [link for link in links if link.target == middle]
         below = [link for link in links if link.source == middle]
         there = {
@@ -431,7 +435,7 @@ class Remember:
         return [
             # As sure as the less sure of the two.
             replace(
-                min(newer, older, key=lambda each: judgement_of(each).probability),
+                min(newer, older, key=lambda each: verdicts.judgement_of(each).probability),
                 source=newer.source,
                 target=older.target,
                 created_at=now,
@@ -445,17 +449,17 @@ class Remember:
 
 def _undecided(link: Link) -> Link:
     """A link with no more than an agent's word in place of a person's."""
-    if judgement_of(link).by is not Decider.PERSON or link.kind not in REPLACING:
+    if verdicts.judgement_of(link).by is not Decider.PERSON or link.kind not in verdicts.REPLACING:
         return link
     if link.kind is LinkKind.SUPERSEDES:
         return replace(link, judgement=None)
-    return replace(link, judgement=replace(judgement_of(link), by=Decider.AGENT))
+    return replace(link, judgement=replace(verdicts.judgement_of(link), by=Decider.AGENT))
 
 
 def _replaces(link: Link) -> bool:
     """Whether the target of a link gives its place to the source."""
     if link.kind is LinkKind.OUTDATES:
-        return judgement_of(link).probability >= MARK
+        return verdicts.judgement_of(link).probability >= verdicts.MARK
     return link.kind is LinkKind.SUPERSEDES
 
 

@@ -7,11 +7,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.outdates.verdicts import is_less_trusted, judgement_of, prevailing_of_pairs
+from bearinmind.changes import MOST_CONFLICTS
+from bearinmind.outdates.verdicts import (
+    REPLACING,
+    contradict,
+    is_less_trusted,
+    judgement_of,
+    prevailing_of_pairs,
+    says,
+)
 from bearinmind.protocols import Store
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Resolution, Scope
-
-REPLACING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})  #: kinds of links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +37,10 @@ def resolve(
     verdict: tuple[Resolution, Decider],
     now: datetime,
 ) -> Resolved:
-    """Decide about a memory and each of the others; what is decided so already stays as it is."""
+    """Decide about a memory and each of the others; what is decided so already stays as it is.
+
+    A conflict between machines about two of them is over, if somebody no less decides.
+    """
     resolution, by = verdict
     links = store.links(scope, [memory.id])
     decided: list[Link] = []
@@ -48,21 +57,16 @@ def resolve(
                 _refuse(between, link, by_id[link.source], by_id[link.target])
             ended += [replace(x, removed_at=now) for x in between]
             new.append(link)
+        elif judgement_of(same[0]).by is by:
+            ended += [replace(x, removed_at=now) for x in between if contradict(same[0], x)]
         decided += same or [link]
-    if new:
+    if new or ended:
         store.change_links(scope, ended, new)
+    pairs = {frozenset((x.source, x.target)) for x in decided if judgement_of(x).by is by}
+    for conflict in store.conflicts(scope, MOST_CONFLICTS):
+        if conflict.pair in pairs:
+            store.resolve_conflict(scope, conflict.number, now)
     return Resolved(id=memory.id, resolution=resolution, links=tuple(decided))
-
-
-def says(link: Link, id: MemoryId) -> Resolution | None:
-    """What a link says of the memory at one of its ends, if it says which of the two holds."""
-    if link.kind is LinkKind.SUPERSEDES:
-        return Resolution.MERGE
-    if link.kind is not LinkKind.OUTDATES:
-        return None
-    if judgement_of(link).probability == 0.0:
-        return Resolution.BOTH
-    return Resolution.NEWER if link.source == id else Resolution.OLDER
 
 
 def _decision(

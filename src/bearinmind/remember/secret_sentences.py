@@ -13,6 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from bearinmind.remember.secret_values import (
+    LONGEST,
     Kind,
     Spot,
     is_chosen_password,
@@ -79,9 +80,9 @@ _JOINT = re.compile(
 )
 _OPEN, _CLOSE = "\"'`\u201c\u2018\u00ab\u300c", "\"'`\u201d\u2019\u00bb\u300d"
 _QUOTED = re.compile(rf"[{_OPEN}]([^{_OPEN}{_CLOSE}\n]{{3,200}})[{_CLOSE}]")
-_BARE = re.compile(rf"[^\s,;<>(){_OPEN}{_CLOSE}]+")
+_BARE = re.compile(rf"[^\s,;<>(){_OPEN}{_CLOSE}]{{1,{LONGEST}}}")
 _GAP = re.compile(r"\s{1,3}")
-_LINE = re.compile(r"[^\n.;,]+")
+_LINE = re.compile(rf"[^\n.;,]{{1,{LONGEST}}}")
 _ENDS = re.compile(
     r"[\"'`)\]]{0,3}\s{0,3}(?:$|[\n.,;!?)(]|(?:and|but|for|on|und|et|y)\b|[-\u2013\u2014])"
 )
@@ -121,7 +122,7 @@ _PAIR = re.compile(
     r"[\"'`)]{0,3}(?:\s{1,3}(?:for|to|of|on)\s{1,3}[^.:;=\n?!]{1,40}?)?"
     r"\s{0,3}(?:(?:is|are|were|:|=)\s{0,3}){1,2}"
     r"[\"'`]?[\w.@+-]{2,64}[\"'`]?\s{0,3}[/:|]\s{0,3}"
-    r"[\"'`]?([^\s\"'`,;]{4,})"
+    rf"[\"'`]?([^\s\"'`,;]{{4,{LONGEST}}})"
 )
 # Keys and tokens that are public, or no secrets at all.
 _HARMLESS = re.compile(
@@ -187,7 +188,7 @@ def _codes(text: str, start: int, end: int) -> Spot | None:  # noqa: ARG001  as 
 
 def _pin(text: str, start: int, end: int) -> Spot | None:
     joint = _JOINT.match(text, end)
-    if joint is None and not _OWN.search(text.lower(), max(0, start - 40), start):
+    if joint is None and not _OWN.search(text[max(0, start - 40) : start].lower()):
         return None
     digits = _PIN.match(text, joint.end() if joint else end + 1)
     if digits is None or "post" in text[end : digits.start()].lower():  # India's postal codes

@@ -41,6 +41,7 @@ class Spot(NamedTuple):
     end: int
 
 
+LONGEST = 1_400  # characters that are looked at of a value, so that no text takes long
 LEAST_PASSWORD = 4  # characters
 LEAST_RANDOM = 16  # of a token or key behind a word for it
 LEAST_STATED = 8  # the same where the text says outright "the API key is ..."

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from bearinmind import errors
 from bearinmind.protocols import AuditEntry, Sealed, Secrets, Vault
-from bearinmind.remember.secret_values import Kind, Spot
+from bearinmind.remember.secret_values import LONGEST, Kind, Spot
 from bearinmind.types import Draft, Memory, MemoryId, Scope, UserId
 
 __all__ = [
@@ -54,6 +54,9 @@ _SIGNS = (
 )
 
 
+_REST = re.compile(r"\S*")
+
+
 def find(text: str) -> list[Spot]:
     """Every secret of a text, in order; of those that overlap, the first and longest."""
     if not _is_possible(text):
@@ -71,7 +74,9 @@ def find(text: str) -> list[Spot]:
     apart: list[Spot] = []
     for spot in sorted(spots, key=lambda spot: (spot.start, -spot.end)):
         if not apart or spot.start >= apart[-1].end:
-            apart.append(spot)
+            is_cut = spot.end - spot.start == LONGEST
+            rest = _REST.match(text, spot.end) if is_cut else None
+            apart.append(spot._replace(end=rest.end()) if rest else spot)
     return apart
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
 
 from bearinmind import errors
 from bearinmind.protocols import AuditEntry, Sealed, User
@@ -33,7 +33,7 @@ _OWNED = (
 )
 _OF_USER = (
     *("erase_share_changes", "erase_share_numbers", "erase_share_conflicts", "redact_audit"),
-    *("erase_sessions", "erase_uses", "erase_keys", "erase_user"),
+    *("redact_sources", "erase_sessions", "erase_uses", "erase_keys", "erase_user"),
 )
 
 
@@ -94,7 +94,19 @@ class AccessInDatabase(OnDatabase):
         number = (day - _FIRST_DAY).days
         counted = {"key_id": key_id, "day": number, "most": most, "count": count}
         with self._database.writing() as transaction:
-            return bool(transaction.change("count_writes", counted))
+            is_counted = bool(transaction.change("count_writes", counted))
+        if is_counted:
+            midnight = datetime.combine(day, time.min, UTC)
+            with (
+                self._database.writing() as transaction
+            ):  # apart: two keys never wait for each other
+                transaction.change("count_together", counted | {"since": rows.from_time(midnight)})
+        return is_counted
+
+    def carry_writes(self, old: str, new: str, day: date) -> None:
+        carried = {"old": old, "key_id": new, "day": (day - _FIRST_DAY).days}
+        with self._database.writing() as transaction:
+            transaction.change("carry_writes", carried)
 
     def writes_with(self, key_id: str, day: date) -> int:
         used = {"key_id": key_id, "day": (day - _FIRST_DAY).days}

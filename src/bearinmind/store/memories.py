@@ -140,7 +140,7 @@ class MemoriesInDatabase(OnDatabase):
         if memory.sensitive:
             return None
         content_hash = analysis.fingerprint(memory.content)
-        records = self._read(scope, "known", id=memory.id, content_hash=content_hash)
+        records = self._read(scope, "known", **rows.as_known(memory, content_hash))
         return rows.to_memory(records[0]) if records else None
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
@@ -373,7 +373,7 @@ def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()
 
 def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None:
     """The live memory with the same content, other than itself."""
-    row = transaction.row("known", {"id": memory.id, "content_hash": known_by})
+    row = transaction.row("known", rows.as_known(memory, known_by))
     return rows.to_memory(row) if row else None
 
 

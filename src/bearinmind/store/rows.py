@@ -153,6 +153,11 @@ def from_memory(memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:
     }
 
 
+def as_known(memory: Memory, said: bytes) -> dict[str, Any]:
+    """A memory by the hash of what it says, as the parameters of `known`."""
+    return {"id": memory.id, "content_hash": said, "created_at": from_time(memory.created_at)}
+
+
 @lru_cache(maxsize=4_096)  # the best memories come up again and again, and have many
 def to_link(row: tuple[Any, ...]) -> Link:
     """A row of links as a link."""

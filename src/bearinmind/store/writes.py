@@ -181,8 +181,7 @@ class BulkInsert:
         """Decide which of them are new; None where that id is stored already, in any state."""
         arrivals = [_NewMemory(each, content_hashes(each)) for each in histories]
         candidates = [
-            {"id": each.history.versions[-1].id, "content_hash": each.hashes[-1]}
-            for each in arrivals
+            rows.as_known(each.history.versions[-1], each.hashes[-1]) for each in arrivals
         ]
         ids = [each["id"] for each in candidates]
         stored = {id_ for [id_] in self._transaction.rows("stored_ids", {"ids": ids})}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from bearinmind.surfaces.hooks.standalone.memory_text import fence, quoted
 from bearinmind.surfaces.times import day_in_words
-from bearinmind.surfaces.verbs.answers import is_data, memories_of
+from bearinmind.surfaces.verbs.answers import is_data, memories_of, why_attached
 from bearinmind.types import Hit, MayReplace, Memory, Outdated
 
 PREAMBLE = (
@@ -42,9 +42,11 @@ def shown(
     return f"{facts}{mark}\n{fenced(memory, user)}"
 
 
-def may_replace(offer: MayReplace, user: str) -> str:
-    """An earlier memory that a stored one may replace."""
-    return after(f"May replace, stored {day_in_words(offer.memory.created_at)}", offer.memory, user)
+def may_replace(offer: MayReplace, stored: Memory) -> str:
+    """An earlier memory that the stored one may replace, or one stored before in its session."""
+    may = "May replace" if offer.newer == stored.id else f"[{offer.newer}] may replace"
+    words = f"{may}, stored {day_in_words(offer.memory.created_at)}"
+    return after(words, offer.memory, stored.owner)
 
 
 def after(words: str, memory: Memory, user: str) -> str:
@@ -61,14 +63,14 @@ def fenced(memory: Memory, user: str) -> str:
 
 
 def _blocks(hit: Hit, user: str) -> Iterator[str]:
-    """A hit, and what resolved it; pointers are one line each."""
+    """A hit, and what outdates or resolved it; pointers are one line each."""
     earlier = [
         after(f"until {day_in_words(state.outdated.until)}", state.memory, user)
         for state in hit.earlier
     ]
     yield "\n".join([shown(hit.memory, user, hit.outdated, hit.probability), *earlier])
     for memory in hit.attached:
-        yield f"resolved by {shown(memory, user)}"
+        yield f"{why_attached(hit, memory)} by {shown(memory, user)}"
     for pointer in hit.pointers:
         yield f"{pointer.kind} [{pointer.id}], as data: {quoted(pointer.line)}"
 

@@ -68,8 +68,10 @@ def format_of(source: Source, name: str | None) -> Format | None:
             hint=f"Move what is in it: `bearinmind --store {shlex.quote(str(source.path))} export -"
             " | bearinmind import -`.",
         )
-    if format_ is None and (source.is_folder or source.is_sqlite):
-        what = "folder has no notes" if source.is_folder else "database is of no known program"
+    first = {line.lstrip()[:1] for line in source.head.splitlines()} - {b""}
+    if format_ is None and (source.is_folder or source.is_sqlite or (first and b"{" not in first)):
+        kind = "database" if source.is_sqlite else "file"
+        what = "folder has no notes" if source.is_folder else f"{kind} is of no known program"
         raise errors.InvalidInput(
             f"{str(source.path)!r} cannot be imported: the {what}",
             hint=f"--from says what it is: {', '.join(NAMES)}.",

@@ -31,9 +31,8 @@ def translated(path: str) -> Iterator[None]:
     except FileNotFoundError as exc:
         raise FileMissing(f"there is no file {path!r}", hint=FileMissing.or_standard) from exc
     except OSError as exc:
-        raise InvalidInput(
-            f"{path!r} cannot be used: {exc.strerror}", hint="Check the path and its permissions."
-        ) from exc
+        hint = "Check the path, its permissions and the space that is left."
+        raise InvalidInput(f"{path!r} cannot be used: {exc.strerror}", hint=hint) from exc
 
 
 def read_text(path: str) -> str:

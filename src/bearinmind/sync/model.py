@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 from bearinmind.changes import Peer, Subject, SubjectKind, SyncConflict, Verdict
 from bearinmind.errors import InvalidChange, MindError
 from bearinmind.protocols import History, Sealed, SubjectState, Vault
-from bearinmind.types import Memory, MemoryId, Right, UserId
+from bearinmind.types import Link, Memory, MemoryId, Right, UserId
 
 if TYPE_CHECKING:  # numpy
     from bearinmind.protocols import Vector
@@ -93,6 +93,7 @@ class Seen(NamedTuple):
     version: int
     updated_at: datetime
     right: Right
+    decided: tuple[Link, ...] = ()  #: that others which the user sees outdate it, or hold beside it
 
 
 class SharedPage(NamedTuple):

@@ -21,11 +21,19 @@ from bearinmind.changes import (
     SubjectKind,
     SyncConflict,
     Taken,
+    conflict_subject,
     digest,
     link_subject,
 )
 from bearinmind.errors import DuplicateLink, InvalidChange, StoreBusy, SupersedeCycle, VaultFailure
-from bearinmind.outdates.verdicts import judgement_of
+from bearinmind.outdates.verdicts import (
+    REPLACING,
+    contradict,
+    is_trusted,
+    judgement_of,
+    prevailing_of_pairs,
+    says,
+)
 from bearinmind.protocols import Gone, History, Received, Store, SubjectState
 from bearinmind.receipts import covers
 from bearinmind.sync.merge import merge
@@ -125,7 +133,8 @@ def _links(local: LinkState, server: LinkState) -> Reconciled:
 def _judged_links(local: LinkState, server: LinkState) -> Reconciled:
     """Every judgement that either side knows; of those that hold, only the prevailing one goes on.
 
-    A judgement that ended on either side has ended: whoever ended it had seen it.
+    A judgement that ended on either side has ended: whoever ended it had seen it. Two decisions
+    that hold beside each other are a conflict if they are contrary.
     """
     sides = [_by_judgement(state.links) for state in (server, local)]
     known = [
@@ -133,15 +142,30 @@ def _judged_links(local: LinkState, server: LinkState) -> Reconciled:
         for judgement in dict.fromkeys([*sides[0], *sides[1]])
         for link in _later_state(*(side.get(judgement, ()) for side in sides))
     ]
-    held = max((link for link in known if link.removed_at is None), key=_weight, default=None)
+    live = sorted((link for link in known if link.removed_at is None), key=_weight)
     ended = [
-        replace(link, removed_at=max(link.created_at, held.created_at))
-        if held is not None and link.removed_at is None and link is not held
+        replace(link, removed_at=max(link.created_at, live[-1].created_at))
+        if link.removed_at is None and link is not live[-1]
         else link
         for link in known
     ]
     united = LinkState(_ending_apart(ended))
-    return Reconciled(united, settled=united == server)
+    conflict = _disagreement(live[-1], live) if live else None
+    return Reconciled(united, united == server, conflict)
+
+
+def _disagreement(held: Link, links: Iterable[Link]) -> SyncConflict | None:
+    """That two machines decided contrary things, neither knowing of the other.
+
+    It is the same wherever it is found, so that all machines list it once.
+    """
+    contrary = [link for link in links if contradict(held, link)]
+    if not contrary:
+        return None
+    later, other = (str(says(x, held.source)) for x in (held, max(contrary, key=_weight)))
+    subject = link_subject(held.source, held.kind, held.target)
+    detail = f"as {other} on one machine, later as {later} on another"
+    return SyncConflict(0, ConflictKind.DECIDED, subject, later, other, detail, held.created_at)
 
 
 def _by_judgement(links: Iterable[Link]) -> Mapping[object, Sequence[Link]]:
@@ -215,6 +239,9 @@ class Pull:
         for kinds in (Gone, History, LinkState | ShareState | ConflictState):
             self._take_all([change for change in new if isinstance(change.state, kinds)])
         self._join_twins(changes)
+        self._compare_decisions(
+            [change.subject.parts for change in changes if change.subject.kind is SubjectKind.LINK]
+        )
 
     def _take_all(self, changes: Sequence[Arrived]) -> None:
         """Take changes, as often as another writer is faster."""
@@ -329,6 +356,36 @@ class Pull:
                 ways.setdefault(link.target, [*ways[link.source], link])
             edge = [*dict.fromkeys(link.target for link in below)]
         return ways.get(bottom, [])
+
+    # ---- decisions about the same memories ---------------------------------------------------
+
+    def _compare_decisions(self, arrived: Sequence[tuple[str, ...]]) -> None:
+        """Keep the conflict of decisions that are different links: `older` and `newer`, `merge`.
+
+        Whoever pulls both finds it, also when the page is taken again after a crash.
+        """
+        pairs = {frozenset((x[0], x[2])) for x in arrived if x[1] in REPLACING}
+        ids = [MemoryId(id_) for pair in pairs for id_ in pair]
+        memories = self.store.get_many(self.scope, ids) if ids else {}
+        links = self.store.links(self.scope, [*memories]) if memories else []
+        for pair in pairs:
+            if memories.keys() >= pair:
+                between = [x for x in links if x.kind in REPLACING and {x.source, x.target} == pair]
+                decided = [x for x in between if is_trusted(x, memories)]
+                for held in prevailing_of_pairs(decided):
+                    self._keep_conflict(_disagreement(held, decided))
+
+    def _keep_conflict(self, conflict: SyncConflict | None) -> None:
+        """Keep a conflict, unless it is known, open or resolved."""
+        if conflict is None:
+            return
+        subject = conflict_subject(conflict)
+        number = self.store.numbers(self.scope, [subject]).get(subject, 0)
+        state = self.store.states(self.scope, [subject])[subject]
+        known = state.conflict if isinstance(state, ConflictState) else None
+        if known is None or known.at < conflict.at:
+            self.store.receive(self.scope, [Received(subject, ConflictState(conflict), number)])
+            self.report.conflicts += 1
 
     # ---- memories that say the same ------------------------------------------------------------
 

@@ -20,7 +20,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from bearinmind import errors
 from bearinmind.changes import (
+    MOST_CONFLICTS,
     Change,
     Peer,
     Refused,
@@ -33,16 +35,6 @@ from bearinmind.changes import (
     link_subject,
     memory_subject,
     share_subject,
-)
-from bearinmind.errors import (
-    FeedRestarted,
-    InvalidAnswer,
-    InvalidChange,
-    MindError,
-    PeerNotFound,
-    QuotaUsedUp,
-    StoreReadOnly,
-    SupersedeCycle,
 )
 from bearinmind.models.outbound_http import batches
 from bearinmind.protocols import Received, Settled, Store, every_memory
@@ -64,7 +56,6 @@ from bearinmind.types import Filter, Scope, State
 PAGE = 200  # changes of one request
 BATCH = 100  # changes that are sent at a time, at most
 _RESENT_AT_ONCE = 100
-_MOST_CONFLICTS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +90,7 @@ class Replica:
     def _pull(self, report: SyncReport) -> None:
         try:
             self._take_all(report)
-        except MindError as error:
+        except errors.MindError as error:
             report.pull_error = error
             self._keep(pull_error=error_text(error))
         else:
@@ -121,7 +112,7 @@ class Replica:
             if len(readable) < len(page.changes):
                 self._keep_cursor(readable[-1].number if readable else None, pull)
                 kind = page.changes[len(readable)].subject.kind
-                raise InvalidChange(
+                raise errors.InvalidChange(
                     f"the server sent a {kind}, which this release does not know",
                     hint="Upgrade Bear in Mind on this machine; what comes behind is pulled then.",
                 )
@@ -138,7 +129,7 @@ class Replica:
         space = self.store.active_space()
         page = self.server.pull(peer.epoch, after, PAGE, space.key if space else None)
         if page.more and not page.changes:
-            raise InvalidAnswer("the server announces more changes, and sends none")
+            raise errors.InvalidAnswer("the server announces more changes, and sends none")
         if page.epoch != peer.epoch:
             if peer.epoch:  # the server may have lost something: everything is sent again
                 resend_everything(self.store, self.scope, self.clock())
@@ -173,10 +164,10 @@ class Replica:
         try:
             push.send(self._peer().epoch or self._page(0).epoch)
             self._look_again(push.stale, report)
-        except MindError as error:
+        except errors.MindError as error:
             report.push_error = error
             self._keep(push_error=error_text(error))
-            return isinstance(error, FeedRestarted)
+            return isinstance(error, errors.FeedRestarted)
         report.stale += len(push.stale)
         report.push_error = None
         self._keep(push_error=None, pushed_at=self.clock())
@@ -206,7 +197,7 @@ class Replica:
     def _peer(self) -> Peer:
         peer = self.store.peer(self.scope)
         if peer is None:
-            raise PeerNotFound
+            raise errors.PeerNotFound
         return peer
 
     def _keep(self, **changed: Any) -> None:  # noqa: ANN401  (fields of `Peer`)
@@ -250,7 +241,7 @@ class Push:
         """Send a batch, or halves of it: of a quota that leaves fewer writes all are used."""
         try:
             verdicts = self.server.push(epoch, [operation for _, operation in some])
-        except QuotaUsedUp:
+        except errors.QuotaUsedUp:
             if len(some) == 1:
                 raise
             half = len(some) // 2
@@ -258,7 +249,7 @@ class Push:
             self._send(epoch, some[half:])
             return
         if len(verdicts) != len(some):
-            raise InvalidAnswer(f"{len(verdicts)} verdicts on {len(some)} changes")
+            raise errors.InvalidAnswer(f"{len(verdicts)} verdicts on {len(some)} changes")
         self._note([change for change, _ in some], verdicts)
         self.advance(len(some))
 
@@ -294,9 +285,9 @@ class Push:
         self.store.settle(self.scope, settled)
         self.report.pushed += len(settled)
 
-    def _refuse(self, change: Change, error: MindError) -> None:
+    def _refuse(self, change: Change, error: errors.MindError) -> None:
         self.report.refused += 1
-        if change.subject.kind is SubjectKind.LINK and isinstance(error, SupersedeCycle):
+        if change.subject.kind is SubjectKind.LINK and isinstance(error, errors.SupersedeCycle):
             why, now = error.message, self.clock()
             drop_link(self.store, self.scope, change.subject, change.number, why, now)
             self.report.conflicts += 1
@@ -332,7 +323,7 @@ def _subjects(store: Store, scope: Scope, now: datetime) -> Iterator[Subject]:
     yield from dict.fromkeys(links)
     for share in store.shares(scope):
         yield share_subject(share.reader, share.memory, share.tag)
-    yield from map(conflict_subject, store.conflicts(scope, _MOST_CONFLICTS, every=True))
+    yield from map(conflict_subject, store.conflicts(scope, MOST_CONFLICTS, every=True))
 
 
 # ---- rounds in the background --------------------------------------------------------------------
@@ -414,7 +405,7 @@ class SyncLoop(Generic[Memories]):
             return
         try:
             report = self._sync_once(memories)
-        except MindError as exc:
+        except errors.MindError as exc:
             self._failed(exc.message)
         except Exception as exc:  # noqa: BLE001  such as a store that was closed under a long round
             self._failed(type(exc).__name__)
@@ -436,7 +427,7 @@ def held(lock: Lock) -> Iterator[bool]:
     try:
         taken = lock.acquire()
     except OSError as exc:
-        raise StoreReadOnly(f"{str(lock.path)!r} cannot be written: {exc.strerror}") from exc
+        raise errors.StoreReadOnly(f"{str(lock.path)!r} cannot be written: {exc.strerror}") from exc
     try:
         yield taken
     finally:

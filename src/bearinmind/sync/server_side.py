@@ -111,8 +111,7 @@ class ServerSide:
     def _seen(self, after: str, now: datetime) -> Iterator[Seen]:
         reader = self.scope.user
         owners = sorted(x for x in self.store.sharers(reader) if not is_copy(x))
-        for owner, sighting in visible_to(self.store, reader, owners, now, after):
-            yield Seen(owner, *sighting)
+        return visible_to(self.store, reader, owners, now, after)
 
     def _feed(self, epoch: str, seen: int) -> Feed:
         """The feed. It is numbered anew when it has fewer changes than a replica has seen.

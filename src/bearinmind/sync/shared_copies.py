@@ -13,9 +13,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from bearinmind.changes import Refused, ShareState, memory_subject, share_subject
+from bearinmind.changes import (
+    LinkState,
+    Refused,
+    ShareState,
+    link_subject,
+    memory_subject,
+    share_subject,
+)
 from bearinmind.errors import InvalidAnswer, InvalidChange, MindError, PeerNotFound
-from bearinmind.protocols import Gone, History, Received, Sighting, Store
+from bearinmind.outdates.verdicts import is_decided, judgement_of
+from bearinmind.protocols import Gone, History, Received, Store
 from bearinmind.sync.model import (
     Seen,
     SharedMemories,
@@ -27,6 +35,8 @@ from bearinmind.sync.model import (
 )
 from bearinmind.types import (
     Filter,
+    Link,
+    LinkKind,
     MemoryId,
     Scope,
     Share,
@@ -80,8 +90,14 @@ class SharedCopies:
         listed = self._without_local({(each.owner, each.id): each for each in self._all(page)})
         gone = [key for key in here if key not in listed]
         dropped = purge(self.store, self.scope, gone)
-        report.copied += self._take([each for key, each in listed.items() if here.get(key) != each])
+        texts = {key: each._replace(decided=()) for key, each in here.items()}
+        new = [x for key, x in listed.items() if texts.get(key) != x._replace(decided=())]
+        report.copied += self._take(new)
         report.dropped += dropped
+        for key, each in listed.items():
+            known = here[key].decided if key in here else ()
+            if each.decided != known:
+                self._keep_decisions(each, known)
         return True
 
     def _all(self, page: SharedPage) -> Iterator[Seen]:
@@ -104,7 +120,13 @@ class SharedCopies:
             view = Filter(scope=Scope(user=owner), reader=user, now=now)
             ids = [id_ for whose, id_ in listed if whose == owner]
             local |= {(owner, id_) for id_ in self.store.visible(view, ids)}
-        return {key: each for key, each in listed.items() if key not in local}
+        return {
+            (owner, id_): each._replace(
+                decided=tuple(x for x in each.decided if (owner, x.source) in listed.keys() - local)
+            )
+            for (owner, id_), each in listed.items()
+            if (owner, id_) not in local
+        }
 
     def _note(self, **changed: Any) -> None:  # noqa: ANN401  (fields of `Peer`)
         peer = self.store.peer(self.scope)
@@ -159,11 +181,21 @@ class SharedCopies:
         if space is not None:
             self.store.carry_vectors(scope, space, vectors_by_id(answer.vectors))
 
+    def _keep_decisions(self, listed: Seen, known: Sequence[Link]) -> None:
+        """Keep what the owner of a copy decided about it and others, in place of what is known."""
+        states = {link_subject(x.source, x.kind, x.target): LinkState(()) for x in known}
+        for link in listed.decided:
+            if (link.kind, link.target) != (LinkKind.OUTDATES, listed.id):
+                raise InvalidChange(f"the server sent a link of memory {listed.id} that is not its")
+            states[link_subject(link.source, link.kind, link.target)] = LinkState((link,))
+        scope = Scope(user=copy_name(listed.owner, self.scope.user))
+        _receive(self.store, scope, [Received(*each, 0) for each in states.items()])
+
 
 def held(store: Store, scope: Scope, now: datetime) -> Iterator[Seen]:
     """The copies that are here, in the order in which a server lists them."""
-    for name, sighting in visible_to(store, scope.user, _copy_names(store, scope), now):
-        yield Seen(owner_of(name), *sighting)
+    for seen in visible_to(store, scope.user, _copy_names(store, scope), now):
+        yield seen._replace(owner=owner_of(seen.owner))
 
 
 def counted(store: Store, scope: Scope, now: datetime) -> dict[UserId, int]:
@@ -210,7 +242,7 @@ def _goes_on(page: SharedPage, following: SharedPage) -> bool:
 
 def visible_to(
     store: Store, reader: UserId, owners: Iterable[UserId], now: datetime, after: str = ""
-) -> Iterator[tuple[UserId, Sighting]]:
+) -> Iterator[Seen]:
     """All memories of these owners, in order, that a reader can see behind a place of the list."""
     first, _, id_ = after.partition(BETWEEN)
     for owner in owners:
@@ -219,14 +251,32 @@ def visible_to(
         last = id_ if owner == first else ""
         view = Filter(scope=Scope(user=owner), reader=reader, now=now)
         while page := store.visible_after(view, last, MOST_SEEN):
-            yield from ((owner, sighting) for sighting in page)
+            decided = _decided(store, view, [sighting.id for sighting in page])
+            yield from (Seen(owner, *each, tuple(decided.get(each.id, ()))) for each in page)
             last = page[-1].id
 
 
+def _decided(store: Store, view: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, list[Link]]:
+    """What was decided about each of these memories and others that the reader can see.
+
+    It is told without the words of whoever decided: they may be of another memory.
+    """
+    links = [x for x in store.newer(view.scope, ids, None, [LinkKind.OUTDATES]) if is_decided(x)]
+    seen = store.visible(view, [x.source for x in links]) if links else {}
+    decided: dict[MemoryId, list[Link]] = {}
+    for link in sorted(links, key=lambda x: x.source):
+        if link.source in seen:
+            judgement = replace(judgement_of(link), thing="", aspect="", evidence=())
+            decided.setdefault(link.target, []).append(replace(link, judgement=judgement))
+    return decided
+
+
 def mark_of(seen: Iterable[Seen]) -> str:
-    """A hash that is equal only for the same versions with the same rights."""
+    """A hash that is equal only for the same versions with the same rights and decisions."""
     mark = hashlib.sha256()
     for each in seen:
         at = each.updated_at.isoformat(timespec="microseconds")
-        mark.update(f"{each.owner} {each.id} {each.version} {at} {each.right}\n".encode())
+        decided = [(x.source, x.created_at.timestamp(), x.judgement) for x in each.decided]
+        line = f"{each.owner} {each.id} {each.version} {at} {each.right} {decided or ''}\n"
+        mark.update(line.encode())
     return mark.hexdigest()[:32]

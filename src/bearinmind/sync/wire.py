@@ -139,7 +139,8 @@ def read_shared_page(message: Data) -> SharedAnswer:
         if not _USER.fullmatch(seen.owner):
             owner = seen.owner[:_LONGEST_MARK]
             raise InvalidChange(f"{owner!r} cannot be the name of a user")
-        _check_id(seen.id)
+        for id_ in (seen.id, *(link.source for link in seen.decided)):
+            _check_id(id_)
         _check_version(seen.id, seen.version)
     return answer
 

@@ -32,6 +32,7 @@ from bearinmind.types import Memory
 ANALYSIS_VERSION = 1
 
 LONGEST_TERM = 64  # a longer run (base64, minified code) is cut: its beginning identifies it
+MOST_BEGINNINGS = 700  # of a number such as 1.2.3: more than fit into a memory of 1,400 characters
 SMALLEST_PART = 2  # single letters of an identifier match everywhere and say nothing
 MOST_ALNUM_PARTS = 3  # `sha256` and `E11000` have parts; a hash with ten changes has none worth it
 HASH_LENGTH = 12  # hexadecimal runs this long are hashes ...
@@ -252,7 +253,8 @@ def _identifier(segment: str) -> Spelling | None:
     pieces = _PIECE.findall(segment) or [segment]
     if len(pieces) > 1 and all(map(str.isdecimal, pieces)):
         # A version, date or address made of numbers: found whole and by its beginnings.
-        beginnings = (NUMBER_JOINT.join(pieces[:n]) for n in range(2, len(pieces)))
+        last = min(len(pieces), MOST_BEGINNINGS)
+        beginnings = (NUMBER_JOINT.join(pieces[:n]) for n in range(2, last))
         number = NUMBER_JOINT.join(pieces)[:LONGEST_TERM]
         return Spelling((number,), tuple((each, ()) for each in beginnings))
     suffix = segment[len(segment.rstrip("+#")) :].translate(_SUFFIX)

@@ -19,13 +19,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol, Self
 from urllib.parse import urlsplit
 
-from bearinmind.errors import (
-    InvalidSetting,
-    InvalidVaultKey,
-    VaultFailure,
-    VaultKeyExposed,
-    VaultKeyUnavailable,
-)
+from bearinmind import errors
 
 KEY_BYTES = 32
 _SEPARATOR = re.compile(r"[\s,]+")
@@ -54,7 +48,7 @@ class Key:
 
     def __post_init__(self) -> None:
         if len(self.material) != KEY_BYTES:
-            raise InvalidVaultKey(
+            raise errors.InvalidVaultKey(
                 f"the key of the vault has {len(self.material)} bytes; it must have {KEY_BYTES}"
             )
 
@@ -101,7 +95,7 @@ class Keyring:
         """
         words = [word for word in _SEPARATOR.split(_COMMENT.sub("", text)) if word]
         if not words:
-            raise InvalidVaultKey("the key of the vault is empty")
+            raise errors.InvalidVaultKey("the key of the vault is empty")
         return cls(tuple(dict.fromkeys(map(_decoded, words))))
 
     @property
@@ -118,7 +112,7 @@ def _decoded(word: str) -> Key:
     try:
         return Key(base64.b64decode(word, altchars=b"-_" if {*"-_"} & {*word} else None))
     except (binascii.Error, ValueError):
-        raise InvalidVaultKey("the key of the vault is not base64") from None
+        raise errors.InvalidVaultKey("the key of the vault is not base64") from None
 
 
 class KeySource(Protocol):
@@ -160,14 +154,16 @@ class FileKeys:
         try:
             with self.path.open(encoding="utf-8") as file:
                 if os.name == "posix" and os.fstat(file.fileno()).st_mode & _OTHERS:
-                    raise VaultKeyExposed(f"others may read the key of the vault in {self.path}")
+                    raise errors.VaultKeyExposed(
+                        f"others may read the key of the vault in {self.path}"
+                    )
                 return Keyring.read(file.read())
         except FileNotFoundError:
             return None
         except UnicodeDecodeError:
-            raise InvalidVaultKey(f"{self.path} holds no key") from None
+            raise errors.InvalidVaultKey(f"{self.path} holds no key") from None
         except OSError as exc:
-            raise VaultKeyUnavailable(
+            raise errors.VaultKeyUnavailable(
                 f"the key of the vault in {self.path} cannot be read: {exc.strerror}",
                 hint="Check the permissions of the file and of its folder.",
             ) from exc
@@ -214,7 +210,7 @@ class FileKeys:
         try:
             yield
         except OSError as exc:
-            raise VaultKeyUnavailable(
+            raise errors.VaultKeyUnavailable(
                 f"the key file {self.path} cannot be written: {exc.strerror}",
                 hint="Check the folder, or name another file with the `vault_key_file` setting.",
             ) from exc
@@ -282,13 +278,15 @@ class CommandKeys:
         try:
             words = shlex.split(self.command)
         except ValueError as exc:
-            raise InvalidSetting(f"vault_key_command cannot be split into words: {exc}") from None
+            raise errors.InvalidSetting(
+                f"vault_key_command cannot be split into words: {exc}"
+            ) from None
         if not words:
-            raise InvalidSetting("vault_key_command names no command")
+            raise errors.InvalidSetting("vault_key_command names no command")
         return words
 
-    def _failed(self, why: str) -> VaultFailure:
-        return VaultKeyUnavailable(
+    def _failed(self, why: str) -> errors.VaultFailure:
+        return errors.VaultKeyUnavailable(
             f"{self.where}, which should print the key of the vault, {why}",
             hint="Run the command of the `vault_key_command` setting yourself to see why.",
         )
@@ -305,9 +303,9 @@ class HashicorpKeys:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise InvalidSetting("vault_url is not an http or https address")
+            raise errors.InvalidSetting("vault_url is not an http or https address")
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-            raise InvalidSetting(
+            raise errors.InvalidSetting(
                 "vault_url would send the key in clear", hint="Use an https address."
             )
 
@@ -334,8 +332,8 @@ class HashicorpKeys:
             raise self._failed("has no field `key` there") from None
         return Keyring.read(str(text))
 
-    def _failed(self, why: str) -> VaultFailure:
-        return VaultKeyUnavailable(
+    def _failed(self, why: str) -> errors.VaultFailure:
+        return errors.VaultKeyUnavailable(
             f"{self.where} {why}",
             hint="Check the `vault_url` and `vault_token` settings, and that it is unsealed.",
         )

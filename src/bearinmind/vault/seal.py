@@ -86,7 +86,10 @@ class SealingVault:
             return keys
         if not self._is_first_use():
             raise VaultKeyMissing(
-                f"there are secrets here already, and their key is not in {self.source.where}"
+                f"there are secrets here already, and their key is not in {self.source.where}",
+                hint="Bring the key there: back, or from the machine that sealed them. If machines "
+                "that sync with this server sealed all of them, give it a key of its own, once: "
+                "`bearinmind secret key --create` on the server. Everything else works without it.",
             )
         return self.create()
 

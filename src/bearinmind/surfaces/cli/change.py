@@ -96,6 +96,10 @@ def store(
         stored = isinstance(outcome, Stored)
         if stored and not wait:
             run.start_worker()
+        if not stored and {*fields} - {"sensitive", "trust"}:
+            run.note(
+                f"Its other fields stay: `bearinmind update {outcome.memory.id}` changes them."
+            )
         word = "stored" if stored else "already known"
         run.reply(  # while the store is open: what the memory may replace is looked for now
             {
@@ -108,17 +112,19 @@ def store(
 
 
 def offers(outcome: Outcome) -> Iterator[Text]:
-    """The earlier memories that a stored one may replace, and how to say so."""
-    for offer in outcome.may_replace:
-        memory = offer.memory
-        line = styled(f"May replace, stored {day_in_words(memory.created_at)}: ", NOTICE)
+    """The earlier memories that a stored one may replace, and how to say so.
+
+    A memory that was stored before in the session is named: it is not the one just stored.
+    """
+    for newer, memory in ((each.newer, each.memory) for each in outcome.may_replace):
+        may = "May replace" if newer == outcome.memory.id else f"{newer} may replace"
+        line = styled(f"{may}, stored {day_in_words(memory.created_at)}: ", NOTICE)
         yield line.append(f"{one_line(safe(memory.content))}  ", "default").append(memory.id, ID)
     if outcome.may_replace:
-        yield styled(
-            f"`bearinmind resolve {outcome.memory.id} newer` settles it; "
-            "or `older`, `both`, `merge`.",
-            QUIET,
-        )
+        first, *others = outcome.may_replace
+        which, it = (f" --other {first.memory.id}", "the first") if others else ("", "it")
+        command = f"`bearinmind resolve {first.newer} newer{which}`"
+        yield styled(f"{command} settles {it}; or `older`, `both`, `merge`.", QUIET)
 
 
 def update(
@@ -391,7 +397,6 @@ def _purge_lines(plan: PurgePlan, *, purged: bool, dry_run: bool) -> list[Render
 _PLANNED = 20  # memories of a purge that are named
 
 
-# ---- the store ---------------------------------------------------------------------------------
 def _plan_table(value: PurgePlan) -> RenderableType:
     """What a purge removes for good."""
     table = grid("-", "-", "")
@@ -403,7 +408,5 @@ def _plan_table(value: PurgePlan) -> RenderableType:
     more = len(value.memories) - _PLANNED
     memories = memory_count(len(value.memories))
     total = f"{memories}, {many(value.versions, 'version')}, {many(value.links, 'link')}"
-    lines: list[RenderableType] = [table]
-    if more > 0:
-        lines.append(styled(f"and {more:,} more", QUIET))
-    return group(*lines, styled(f"To be removed for good: {total}.", NOTICE))
+    rest = [styled(f"and {more:,} more", QUIET)] if more > 0 else []
+    return group(table, *rest, styled(f"To be removed for good: {total}.", NOTICE))

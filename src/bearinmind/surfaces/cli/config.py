@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bearinmind.config import PREFIX, Configuration, Origin, with_setting
-from bearinmind.errors import InvalidInput
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, grid, styled
 from bearinmind.surfaces.lines import created
@@ -24,12 +23,8 @@ app = typer.Typer(invoke_without_command=True)
 @app.callback()
 def config(run: Session, ctx: typer.Context) -> None:
     """Show every setting and where its value came from."""
-    if ctx.invoked_subcommand is None:
+    if run.is_alone(ctx):
         _show(run)
-    elif run.as_json:
-        raise InvalidInput(
-            "--json stands before its command", hint=f"Write it after `{ctx.invoked_subcommand}`."
-        )
 
 
 @app.command("set")

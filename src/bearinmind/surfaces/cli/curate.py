@@ -305,7 +305,8 @@ def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
 
 def _proposal_card(value: Proposal, texts: Texts, because: Sequence[str]) -> RenderableType:
     """Everything about one proposal."""
-    facts = {name: str(figure) for name, figure in (value.evidence | value.change).items()}
+    said = {name: x for name, x in (value.evidence | value.change).items() if x is not None}
+    facts = {k: ", ".join(x) if isinstance(x, list | tuple) else str(x) for k, x in said.items()}
     facts |= {"because": "; ".join(because)} if because else {}
     times = [("made", minute(value.created_at)), (value.state, minute(value.decided_at))]
     memories = [_memory(id_, texts, whole=True) for id_ in value.memories]

@@ -38,7 +38,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.lines import STANDARD, read_text
 from bearinmind.surfaces.times import day_in_words
-from bearinmind.surfaces.verbs.answers import RecallAnswer
+from bearinmind.surfaces.verbs.answers import RecallAnswer, why_attached
 from bearinmind.text.analysis import one_line
 from bearinmind.trace import (
     Answer,
@@ -221,7 +221,7 @@ def _extras(value: Hit) -> list[Text]:
     if value.replaces:
         lines.append(styled("replaces ", QUIET).append(", ".join(value.replaces), style=ID))
     for memory in value.attached:
-        line = styled("").append("resolved by ", QUIET).append(memory.id, ID)
+        line = styled("").append(f"{why_attached(value, memory)} by ", QUIET).append(memory.id, ID)
         lines.append(line.append(f"  {safe(memory.content)}"))
     return lines + [
         towards(each.kind, each.id, each.line, outgoing=each.outgoing) for each in value.pointers
@@ -255,26 +255,23 @@ def trace_tables(value: Answer, labels: Labels) -> RenderableType:
         for x in trace.legs
     ]
     lines: list[RenderableType] = [headed("Legs", "leg", "found>", "ms>", "detail", rows=legs)]
-    if trace.judged:
-        lines.append(_candidates(trace.judged, ranks, [leg.leg for leg in trace.legs]))
+    names = [leg.leg for leg in trace.legs]
+    lines += [_candidates(trace.judged, ranks, names)] if trace.judged else []
     ways = {**trace.paths, **{hit.memory.id: hit.path for hit in value.hits}}
     led = [
         (styled(x.id, ID, no_wrap=True), styled(graph_leg.in_words(ways[x.id], x.id, labels)))
         for x in trace.judged[:_CANDIDATES]
         if x.id in ways and "graph" in x.placings and x.placings["graph"].evidence >= _SHOWS
     ]
-    if led:
-        lines.append(headed("Paths", "id", "how the graph led there", rows=led))
+    lines += [headed("Paths", "id", "how the graph led there", rows=led)] if led else []
     lifted = [
         (styled(item.id, ID, no_wrap=True), styled(reason))
         for item in trace.judged
         for factor, reason in _LIFTS.items()
         if item.factors.get(factor, 1.0) > 1
     ]
-    if lifted:
-        lines.append(headed("Lifted", "id", "why it comes first", rows=lifted))
-    if trace.rerank:
-        lines.append(_rerank(trace.rerank, trace.judged))
+    lines += [headed("Lifted", "id", "why it comes first", rows=lifted)] if lifted else []
+    lines += [_rerank(trace.rerank, trace.judged)] if trace.rerank else []
     if trace.dropped:
         left_out = [(styled(x.id, ID), styled(str(x.reason))) for x in trace.dropped[:_DROPPED]]
         table = headed("Left out", "id", "reason", rows=left_out)

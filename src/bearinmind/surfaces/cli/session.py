@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib.metadata
 import inspect
@@ -26,7 +27,7 @@ from bearinmind.store.new_file import refuse_existing, refuse_store
 from bearinmind.surfaces.cli import options, terminal
 from bearinmind.surfaces.cli.options import sign
 from bearinmind.surfaces.failures import InternalError, meaning_of
-from bearinmind.surfaces.lines import STANDARD, created
+from bearinmind.surfaces.lines import STANDARD, created, translated
 from bearinmind.text.store_name import StoreFile, StoreName
 from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 
@@ -224,6 +225,13 @@ class Session:
             "it until they are overwritten, and so may copies of them"
         )
 
+    def is_alone(self, ctx: typer.Context) -> bool:
+        """Whether no other command follows this one; `--json` stands behind that."""
+        if ctx.invoked_subcommand and self.as_json:
+            hint = f"Write it after `{ctx.invoked_subcommand}`."
+            raise InvalidInput("--json stands before its command", hint=hint)
+        return not ctx.invoked_subcommand
+
     def note(self, text: str) -> None:
         """Say something beside the answer, on standard error."""
         typer.echo(text, err=True)
@@ -272,6 +280,7 @@ def _as_data(value: object) -> object:
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 PIPE_CLOSED = 141  # 128 + SIGPIPE
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}  # by the system
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -301,8 +310,9 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
         as_json = bool(kwargs.get("as_json"))
         try:
             _check_texts(kwargs.values())
-            result = command(*args, **kwargs)
-            sys.stdout.flush()
+            with _refusals():
+                result = command(*args, **kwargs)
+                sys.stdout.flush()
         except (typer.Exit, typer.Abort):
             raise
         except MindError as exc:
@@ -311,8 +321,7 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
         except KeyboardInterrupt as exc:
             raise typer.Exit(INTERRUPTED) from exc
         except BrokenPipeError as exc:
-            with Path(os.devnull).open("w", encoding="utf-8") as nowhere:  # its reader is gone
-                os.dup2(nowhere.fileno(), sys.stdout.fileno())
+            _drop_output()
             raise typer.Exit(PIPE_CLOSED) from exc
         except Exception as exc:
             if _is_interrupted(exc):
@@ -326,6 +335,26 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
         return result
 
     return run
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """A full disk or a folder that may not be written is told as such: it is no bug."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno not in _REFUSED:
+            raise
+        if exc.filename is None:
+            _drop_output()
+        with translated(exc.filename or "standard output"):
+            raise
+
+
+def _drop_output() -> None:
+    """What is still to be printed goes nowhere: nobody reads it, or there is no space for it."""
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _is_interrupted(exc: BaseException | None) -> bool:

@@ -59,12 +59,8 @@ class Keep(StrEnum):
 @app.callback()
 def sync(run: Session, ctx: typer.Context) -> None:
     """Keep this machine in step with a server; alone: `sync now`."""
-    if ctx.invoked_subcommand is None:
+    if run.is_alone(ctx):
         now(run)
-    elif run.as_json:
-        raise InvalidInput(
-            "--json stands before its command", hint=f"Write it after `{ctx.invoked_subcommand}`."
-        )
 
 
 @app.command("now")
@@ -309,9 +305,8 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
         ]
     )
     if value.listed:
-        table = grid("-", "")
-        for each in value.listed:
-            table.add_row(_named(each.subject), styled(each.reason, QUIET))
+        listed = [(_named(each.subject), styled(each.reason, QUIET)) for each in value.listed]
+        table = grid("-", "", rows=listed)
         if (more := value.waits - len(value.listed)) > 0:
             table.add_row("", styled(f"and {more:,} more", QUIET))
         yield table
@@ -328,6 +323,8 @@ def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType
         yield line.append_text(
             styled(f"  {found.kind}: {found.detail} · {minute(found.at)}", QUIET)
         )
+        if found.subject.kind is not SubjectKind.MEMORY:
+            continue  # what is said of it above is all
         table = grid("-", "-", "")
         for word, memory in (("served", value.served), ("other", value.other)):
             gone, deleted = memory is None, memory is not None and memory.deleted_at

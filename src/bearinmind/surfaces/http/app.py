@@ -165,18 +165,10 @@ def _add_health(app: FastAPI, service: Service) -> None:
         return Response(text, media_type=metrics.METRICS_TYPE)
 
     ready_text = "Whether the store answers, and what does not work as it should."
-    app.add_api_route(
-        "/healthz",
-        healthz,
-        response_model=codec.annotation(Alive),
-        **openapi.of_server("healthz", "Whether the process lives."),
-    )
-    app.add_api_route(
-        "/readyz",
-        readyz,
-        response_model=codec.annotation(Ready),
-        **openapi.of_server("readyz", ready_text, [HTTPStatus.SERVICE_UNAVAILABLE]),
-    )
+    alive = openapi.of_server("healthz", "Whether the process lives.")
+    ready = openapi.of_server("readyz", ready_text, [HTTPStatus.SERVICE_UNAVAILABLE])
+    app.add_api_route("/healthz", healthz, response_model=codec.annotation(Alive), **alive)
+    app.add_api_route("/readyz", readyz, response_model=codec.annotation(Ready), **ready)
     app.add_api_route(
         "/metrics", metrics_, response_class=Response, **openapi.of_metrics(metrics.METRICS_TYPE)
     )

@@ -16,18 +16,12 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from bearinmind import errors
 from bearinmind.accounts.authenticator import Authenticator, Caller, bearer_text
 from bearinmind.accounts.people import People
 from bearinmind.accounts.sessions import Sessions, hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import (
-    InvalidSetting,
-    MindError,
-    NotAllowed,
-    NotAuthenticated,
-    WrongMediaType,
-)
 from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import responses
@@ -95,7 +89,7 @@ def require_own_page(request: HTTPConnection, settings: Settings) -> None:
             raise _foreign(request)
         return
     if request.headers.get(HEADER) != PAGE:
-        raise NotAllowed(
+        raise errors.NotAllowed(
             f"a session changes nothing without the header {HEADER}: {PAGE}",
             hint="Only the page of this server uses sessions; send a key instead.",
         )
@@ -118,9 +112,9 @@ def _attempt_name(request: HTTPConnection, *, secure: bool) -> str:
     return f"{_SECURE if secure else _plain_name(request)}-attempt"
 
 
-def _foreign(request: HTTPConnection) -> NotAllowed:
+def _foreign(request: HTTPConnection) -> errors.NotAllowed:
     origin = masked(request.headers.get("Origin", "another page"))[:100]
-    return NotAllowed(
+    return errors.NotAllowed(
         f"{origin!r} is not the origin of this server, whose own page alone may ask this",
         hint="If a proxy passes requests on, set `server_url` to the address that browsers use.",
     )
@@ -238,11 +232,11 @@ class Service:
         self.metrics.looked_at(answer)
         self.traffic.looked_at(caller.user, answer)
 
-    def problem(self, request: HTTPConnection, error: MindError) -> Response:
+    def problem(self, request: HTTPConnection, error: errors.MindError) -> Response:
         """The answer that tells an error."""
         request.state.code = error.code
-        headers, needs = {}, error.needs if isinstance(error, NotAllowed) else None
-        if isinstance(error, NotAuthenticated) or (needs and self.people.providers):
+        headers, needs = {}, error.needs if isinstance(error, errors.NotAllowed) else None
+        if isinstance(error, errors.NotAuthenticated) or (needs and self.people.providers):
             headers = {"WWW-Authenticate": challenge(self.settings, request, needs)}
         return responses.problem(error, request.state.request_id, headers)
 
@@ -263,7 +257,7 @@ def _refuse_simple(request: HTTPConnection) -> None:
     """Refuse a change that any page could send without a key: a form's, or an empty one."""
     declared = request.headers.get("Content-Type", "").partition(";")[0].strip().casefold()
     if request.scope["method"] == "POST" and declared in _SENT_BY_ANY_PAGE:
-        raise WrongMediaType(
+        raise errors.WrongMediaType(
             f"a POST {f'is said to be {declared}' if declared else 'has no content type'}",
             hint="Send `Content-Type: application/json`, also where there is no body.",
         )
@@ -273,7 +267,7 @@ def check_start(mind: Mind, settings: Settings) -> None:
     """Refuse to serve memories to everybody who reaches the server."""
     local = is_loopback(settings.server_host)
     if settings.auth == "off" and not local:
-        raise InvalidSetting(
+        raise errors.InvalidSetting(
             f"auth = 'off' and server_host = {settings.server_host!r}: everybody who reaches "
             "this machine could read and change everything",
             hint="Set `auth` to auto or on, or listen on 127.0.0.1 alone.",
@@ -283,14 +277,14 @@ def check_start(mind: Mind, settings: Settings) -> None:
         and not settings.server_url
         and (not local or _ANY in settings.server_hosts)
     ):
-        raise InvalidSetting(
+        raise errors.InvalidSetting(
             f"oauth_issuers is set, server_host = {settings.server_host!r}, and server_url is not: "
             "a token for another server could be used here",
             hint="Set `server_url` to the address at which others reach this server.",
         )
     wants_keys = settings.auth == "on" or not local
     if wants_keys and not settings.oauth_issuers and not mind.accounts.keys():
-        raise InvalidSetting(
+        raise errors.InvalidSetting(
             f"server_host = {settings.server_host!r} and auth = {settings.auth!r}: "
             "a key is wanted, and there is none yet",
             hint=_MAKE_A_KEY,
@@ -369,14 +363,14 @@ class Names:
         """Refuse a request that came by another name, or from a page of somebody else."""
         asked = _host_of(f"//{host}") if host else ""
         if self.allowed and asked not in self.allowed:
-            raise NotAllowed(
+            raise errors.NotAllowed(
                 f"the server is not to be asked for as {(host or '')[:100]!r}",
                 hint="Add the name to the `server_hosts` setting.",
             )
         # Another port is another origin: what listens there is somebody else's.
         own = {_place_of(f"//{host}"), _place_of(self.url)} - {""}
         if origin is not None and _place_of(origin) not in own:
-            raise NotAllowed(
+            raise errors.NotAllowed(
                 f"pages of {masked(origin)[:100]!r} may not ask this server",
                 hint="Only its own page may: open that at the address that `server_url` sets.",
             )

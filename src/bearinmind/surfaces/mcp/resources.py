@@ -40,12 +40,8 @@ class Resources:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    async def list(
-        self,
-        context: Context,  # noqa: ARG002  the same for everybody
-        params: types.PaginatedRequestParams | None,  # noqa: ARG002  one page holds all
-    ) -> types.ListResourcesResult:
-        """The brief; memories are too many to be listed here."""
+    async def list(self, *_: object) -> types.ListResourcesResult:
+        """The brief, on one page for everybody; memories are too many to be listed here."""
         brief = types.Resource(
             uri=BRIEF,
             name="brief",
@@ -55,11 +51,7 @@ class Resources:
         )
         return types.ListResourcesResult(resources=[brief])
 
-    async def templates(
-        self,
-        context: Context,  # noqa: ARG002  as above
-        params: types.PaginatedRequestParams | None,  # noqa: ARG002  as above
-    ) -> types.ListResourceTemplatesResult:
+    async def templates(self, *_: object) -> types.ListResourceTemplatesResult:
         """How the resource of a memory is named."""
         memory = types.ResourceTemplate(
             uri_template=MEMORY,
@@ -96,34 +88,20 @@ class Prompts:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    async def list(
-        self,
-        context: Context,  # noqa: ARG002  the same for everybody
-        params: types.PaginatedRequestParams | None,  # noqa: ARG002  one page holds all
-    ) -> types.ListPromptsResult:
-        """Every prompt."""
+    async def list(self, *_: object) -> types.ListPromptsResult:
+        """Every prompt, on one page for everybody."""
+        remember = "Have what was learned stored for later sessions."
+        what = types.PromptArgument(
+            name="what", description="What to remember; else all that was learned."
+        )
+        recall = "Bring what is remembered about something into the conversation."
+        topic = types.PromptArgument(name="topic", description="What it is about.", required=True)
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(
-                    name="remember",
-                    title="Remember",
-                    description="Have what was learned stored for later sessions.",
-                    arguments=[
-                        types.PromptArgument(
-                            name="what", description="What to remember; else all that was learned."
-                        )
-                    ],
-                ),
-                types.Prompt(
-                    name="recall",
-                    title="Recall",
-                    description="Bring what is remembered about something into the conversation.",
-                    arguments=[
-                        types.PromptArgument(
-                            name="topic", description="What it is about.", required=True
-                        )
-                    ],
-                ),
+                    name=name, title=name.capitalize(), description=says, arguments=[given]
+                )
+                for name, says, given in (("remember", remember, what), ("recall", recall, topic))
             ]
         )
 

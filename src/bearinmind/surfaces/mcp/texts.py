@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +22,7 @@ from bearinmind.outdates.verdicts import in_words
 from bearinmind.proposals import Conflict, Proposal, ProposalState
 from bearinmind.protocols import Statistics
 from bearinmind.recall.history import Step, ThingState
+from bearinmind.recall.owned_ids import with_each
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
 from bearinmind.remember.update import Deleted
@@ -196,18 +198,7 @@ def _readable(memory: Memory) -> Memory:
 
 
 def _recalled(answer: a.RecallAnswer) -> str:
-    hits = [
-        dataclasses.replace(
-            hit,
-            memory=_mine(hit.memory, answer.as_data),
-            attached=tuple(_mine(each, answer.as_data) for each in hit.attached),
-            earlier=tuple(
-                dataclasses.replace(each, memory=_mine(each.memory, answer.as_data))
-                for each in hit.earlier
-            ),
-        )
-        for hit in answer.hits
-    ]
+    hits = [with_each(hit, partial(_mine, as_data=answer.as_data)) for hit in answer.hits]
     guesses = f"{len(answer.weak)} weak guesses are left out; all=true gives them."
     parts = [_VERDICTS[answer.verdict], for_agents.rendered(hits, _ME)]
     shown = {each.id for hit in hits for each in a.memories_of(hit)}
@@ -219,12 +210,16 @@ def _recalled(answer: a.RecallAnswer) -> str:
 
 def _conflict(conflict: Conflict) -> str:
     """Of two memories that both are shown: who has not read them cannot settle it."""
-    newer, older, because = conflict.newer, conflict.older, word(conflict.because)
-    return (
-        f"Conflict: [{newer}] may replace [{older}] ({conflict.probability:.0%}: {because}), and "
-        f"nobody has decided. Settle it: memory_resolve id={newer} other={older} "
-        "resolution=newer|older|both|merge"
-    )
+    newer, older = conflict.newer, conflict.older
+    sure = f"{conflict.probability:.0%}: {word(conflict.because)}"
+    may = f"[{newer}] may replace [{older}] ({sure}), and nobody has decided."
+    return f"Conflict: {may} {_settle(newer, older)}"
+
+
+def _settle(newer: MemoryId, older: MemoryId) -> str:
+    """How an agent says which of two memories holds; about others of these it says nothing."""
+    ends = f"id={newer} other={older}"
+    return f"Settle it: memory_resolve {ends} resolution=newer|older|both|merge"
 
 
 def _listed(answer: a.ListAnswer) -> str:
@@ -243,14 +238,14 @@ def _whole(answer: a.GetAnswer) -> str:
 
 
 def _stored(answer: Stored | AlreadyKnown) -> str:
-    known = "Already known" if isinstance(answer, AlreadyKnown) else "Stored"
     sealed = ", encrypted because it is sensitive" if answer.memory.sensitive else ""
-    lines = [f"{known}: {answer.memory.id}{sealed}"]
-    lines += [for_agents.may_replace(offer, answer.memory.owner) for offer in answer.may_replace]
-    if answer.may_replace:
-        lines.append(
-            f"Settle it: memory_resolve id={answer.memory.id} resolution=newer|older|both|merge"
-        )
+    kept = "; its other fields stay as they were" if isinstance(answer, AlreadyKnown) else ""
+    lines = [f"{'Already known' if kept else 'Stored'}: {answer.memory.id}{sealed}{kept}"]
+    for offer in answer.may_replace:
+        lines += [
+            for_agents.may_replace(offer, answer.memory),
+            _settle(offer.newer, offer.memory.id),
+        ]
     return "\n".join(lines)
 
 

@@ -72,12 +72,8 @@ class Tools:
         self._described = all_described(categories, with_extra=with_extra)
         self._offered = {tool.name: BY_TOOL[tool.name] for tool in self._described.tools}
 
-    async def list(
-        self,
-        context: Context,  # noqa: ARG002  the same for everybody
-        params: types.PaginatedRequestParams | None,  # noqa: ARG002  one page holds all
-    ) -> types.ListToolsResult:
-        """Every tool that is offered."""
+    async def list(self, *_: object) -> types.ListToolsResult:
+        """Every tool that is offered, on one page for everybody."""
         return self._described
 
     async def call(

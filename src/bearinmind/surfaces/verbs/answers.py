@@ -52,6 +52,11 @@ def memories_of(hit: Hit) -> tuple[Memory, ...]:
     return (hit.memory, *(state.memory for state in hit.earlier), *hit.attached)
 
 
+def why_attached(hit: Hit, memory: Memory) -> str:
+    """What a memory did to the hit that it is attached to: it `outdated` or `resolved` it."""
+    return "outdated" if hit.outdated and hit.outdated.by == memory.id else "resolved"
+
+
 def as_data(user: str, memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
     """The ids of those memories whose text is data, never instructions, to a user."""
     return tuple(dict.fromkeys(x.id for x in memories if is_data(x, user)))

@@ -19,6 +19,21 @@ WHERE k.id = :id AND u.disabled_at = 9223372036854775807;
 -- uses_of_day: how many writes were made with each key on a day
 SELECT key_id, writes FROM uses WHERE day = :day;
 
+-- carry_writes: begin a key with what was written on a day with the one in whose place it is
+INSERT INTO uses (key_id, day, writes)
+SELECT :key_id, day, writes FROM uses WHERE key_id = :old AND day = :day;
+
+-- count_together: count writes with a key for those, too, that it replaces or that replace it
+INSERT INTO uses (key_id, day, writes)
+SELECT other.id, CAST(:day AS INTEGER), CAST(:count AS BIGINT)
+FROM keys AS k JOIN keys AS other
+    ON other.user_name = k.user_name AND other.access = k.access AND other.label = k.label
+    AND other.per_day = k.per_day AND other.expires_at = k.expires_at
+-- Only a key that was renewed ends at a moment that is still to come.
+WHERE k.id = :key_id AND other.id <> k.id AND other.revoked_at > :since
+AND (k.revoked_at < 9223372036854775807 OR other.revoked_at < 9223372036854775807)
+ON CONFLICT (key_id, day) DO UPDATE SET writes = uses.writes + excluded.writes;
+
 -- writes_with: how many writes were made with a key on a day
 SELECT writes FROM uses WHERE key_id = :key_id AND day = :day;
 

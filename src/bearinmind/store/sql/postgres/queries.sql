@@ -174,14 +174,28 @@ AND content_hash = :content_hash AND updated_at = :updated_at;
 -- stored_ids: those of these ids under which something is stored
 SELECT DISTINCT m.id FROM memories AS m WHERE m.owner = :owner AND m.id = ANY(:ids::text []);
 
--- fragment holds_now
+-- fragment marked
+-- A person says that a memory is outdated, or it is as likely as `MARK` of `bearinmind.outdates.verdicts`.
+l.kind = 'outdates' AND (l.judgement IS NULL OR (
+    (l.judgement::json ->> 'probability')::float8 >= 0.92
+    AND (newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external'
+        OR l.judgement::json ->> 'by' = 'person')
+))
+AND NOT EXISTS ( -- nobody says the opposite
+    SELECT 1 FROM links AS opposite WHERE opposite.owner = l.owner AND opposite.kind = 'outdates'
+    AND opposite.source = l.target AND opposite.target = l.source
+    AND opposite.removed_at = 9223372036854775807
+)
+
+-- fragment known_now
+-- What was outdated before the given one was made has ceased to hold: it is not known, but new again.
 NOT EXISTS (
     SELECT 1 FROM links AS l
     JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
-    WHERE l.owner = :owner AND l.target = m.id AND l.kind = 'supersedes'
-    AND l.removed_at = 9223372036854775807
+    WHERE l.owner = :owner AND l.target = m.id AND l.removed_at = 9223372036854775807
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
-    AND /*may_replace*/
+    AND ((l.kind = 'supersedes' AND /*may_replace*/)
+        OR (newer.created_at < asked.created_at AND NOT newer.sensitive AND /*marked*/))
 )
 
 -- known: the live memory with this content, other than a given one
@@ -190,21 +204,21 @@ SELECT /*columns*/ FROM (
     SELECT * FROM memories AS m
     WHERE m.owner = :owner AND m.content_hash = :content_hash
     AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
-) AS m
-WHERE m.id <> :id AND /*holds_now*/
+) AS m CROSS JOIN (SELECT :created_at::bigint AS created_at) AS asked
+WHERE m.id <> :id AND /*known_now*/
 ORDER BY m.created_at, m.id LIMIT 1;
 
 -- known_many: the same for many contents, each behind its place among them
 SELECT asked.place, m.*
-FROM unnest(:each_id::text [], :each_content_hash::bytea [])
-    WITH ORDINALITY AS asked (id, content_hash, place)
+FROM unnest(:each_id::text [], :each_content_hash::bytea [], :each_created_at::bigint [])
+    WITH ORDINALITY AS asked (id, content_hash, created_at, place)
 CROSS JOIN LATERAL (
     SELECT /*columns*/ FROM (
         SELECT * FROM memories AS m
         WHERE m.owner = :owner AND m.content_hash = asked.content_hash
         AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
     ) AS m
-    WHERE m.id <> asked.id AND /*holds_now*/
+    WHERE m.id <> asked.id AND /*known_now*/
     ORDER BY m.created_at, m.id LIMIT 1
 ) AS m;
 

@@ -27,6 +27,19 @@ m.updated_at <= :moment AND m.replaced_at > :moment
 -- What is trusted less replaces nothing, unless a person decided so; see `bearinmind.outdates.verdicts`.
 (newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external' OR l.judgement IS NOT NULL)
 
+-- fragment marked
+-- A person says that a memory is outdated, or it is as likely as `MARK` of `bearinmind.outdates.verdicts`.
+l.kind = 'outdates' AND (l.judgement IS NULL OR (
+    json_extract(l.judgement, '$.probability') >= 0.92
+    AND (newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external'
+        OR json_extract(l.judgement, '$.by') = 'person')
+))
+AND NOT EXISTS ( -- nobody says the opposite
+    SELECT 1 FROM links AS opposite WHERE opposite.owner = l.owner AND opposite.kind = 'outdates'
+    AND opposite.source = l.target AND opposite.target = l.source
+    AND opposite.removed_at = 9223372036854775807
+)
+
 -- fragment superseded
 EXISTS (
     SELECT 1 FROM links AS l INDEXED BY links_by_target
@@ -120,16 +133,17 @@ SELECT DISTINCT m.id FROM json_each(:ids) AS wanted
 CROSS JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value;
 
 -- known: the live memory with this content, other than a given one
+-- What was outdated before the given one was made has ceased to hold: it is not known, but new again.
 SELECT /*columns*/ FROM memories AS m INDEXED BY memories_by_hash
 WHERE m.owner = :owner AND m.content_hash = :content_hash
 AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND m.id <> :id
 AND NOT EXISTS (
     SELECT 1 FROM links AS l INDEXED BY links_by_target
         CROSS JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
-    WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
-    AND l.removed_at = 9223372036854775807
+    WHERE l.owner = m.owner AND l.target = m.id AND l.removed_at = 9223372036854775807
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
-    AND /*may_replace*/
+    AND ((l.kind = 'supersedes' AND /*may_replace*/)
+        OR (newer.created_at < :created_at AND NOT newer.sensitive AND /*marked*/))
 )
 ORDER BY m.created_at, m.id LIMIT 1;
 

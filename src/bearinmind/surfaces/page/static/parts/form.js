@@ -56,10 +56,10 @@ const withoutSealed = (memory, fields) => {
   return others;
 };
 
-const MayReplace = ({ id, offers, onClose }) => {
+const MayReplace = ({ offers, onClose }) => {
   const [open, setOpen] = useState(offers);
   const settle = async (offer, resolution) => {
-    await attempt(() => api.resolve(id, resolution, offer.memory.id), "Decided.");
+    await attempt(() => api.resolve(offer.newer, resolution, offer.memory.id), "Decided.");
     const rest = open.filter((each) => each !== offer);
     setOpen(rest);
     if (!rest.length) onClose();
@@ -122,7 +122,7 @@ export const MemoryForm = ({ memory = null, supersedes = null, onClose }) => {
       setBusy(false);
     }
   };
-  if (outcome) return html`<${MayReplace} id=${outcome.memory.id} offers=${outcome.may_replace} onClose=${onClose} />`;
+  if (outcome) return html`<${MayReplace} offers=${outcome.may_replace} onClose=${onClose} />`;
   const title = memory ? "Edit the memory" : supersedes ? "Write what is true now" : "New memory";
   return html`
     <${Dialog} title=${title} onClose=${onClose} wide=${true}>

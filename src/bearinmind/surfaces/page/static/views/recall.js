@@ -185,7 +185,7 @@ const Beside = ({ hit }) => html`
   ${hit.earlier.length > 0 && html`<${Earlier} earlier=${hit.earlier} />`}
   ${hit.replaces.length > 0 && html`<${Replaced} ids=${hit.replaces} />`}
   ${hit.attached.map(({ id, content }) => html`
-    <p key=${id} class="beside"><span class="faint">Resolved by: </span><a class="content" dir="auto" href=${ofMemory(id)}>${content}</a></p>`)}
+    <p key=${id} class="beside"><span class="faint">${id === hit.outdated?.by ? "Outdated" : "Resolved"} by: </span><a class="content" dir="auto" href=${ofMemory(id)}>${content}</a></p>`)}
   ${hit.pointers.map(({ id, line }) => html`
     <p key=${id} class="beside"><span class="faint">See also: </span><a class="content" dir="auto" href=${ofMemory(id)}>${line}</a></p>`)}`;
 
