@@ -70,8 +70,8 @@ DELETE FROM keys WHERE user_name = :name;
 -- erase_user: remove a user
 DELETE FROM users WHERE name = :name;
 
--- redact_sources: the same in what the user wrote into memories of others, unless machines sync it:
--- a version is known there by all that it says, and would be taken for another one
+-- redact_sources: the same in what the user wrote into memories of others
 UPDATE memories SET source = 'the user ' || CAST(:pseudonym AS TEXT)
 WHERE source = 'the user ' || CAST(:name AS TEXT)
+-- Where machines sync, a version is known by all that it says, and would be taken for another one.
 AND NOT EXISTS (SELECT 1 FROM feeds AS f WHERE f.owner = memories.owner);

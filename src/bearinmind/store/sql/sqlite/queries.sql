@@ -133,7 +133,6 @@ SELECT DISTINCT m.id FROM json_each(:ids) AS wanted
 CROSS JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value;
 
 -- known: the live memory with this content, other than a given one
--- What was outdated before the given one was made has ceased to hold: it is not known, but new again.
 SELECT /*columns*/ FROM memories AS m INDEXED BY memories_by_hash
 WHERE m.owner = :owner AND m.content_hash = :content_hash
 AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND m.id <> :id
@@ -142,6 +141,7 @@ AND NOT EXISTS (
         CROSS JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
     WHERE l.owner = m.owner AND l.target = m.id AND l.removed_at = 9223372036854775807
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
+    -- What was outdated before the given one was made has ceased to hold: it is new again.
     AND ((l.kind = 'supersedes' AND /*may_replace*/)
         OR (newer.created_at < :created_at AND NOT newer.sensitive AND /*marked*/))
 )
