@@ -104,9 +104,9 @@ lint-workflows: ## The workflows of GitHub, by actionlint
 bench: bench-quality bench-writes bench-crash bench-properties bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks bench-changes ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
-	PYTHONPATH=benchmarks $(BIN)/bearinmind bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
-	  --missing-ok --results benchmarks/results/quality.json
-	$(BIN)/bearinmind bench check benchmarks/conditions/further.toml --data "$(DATA)" --missing-ok --results benchmarks/results/further.json
+	for sets in quality passages further; do \
+	  PYTHONPATH=benchmarks $(BIN)/bearinmind bench check benchmarks/conditions/$$sets.toml --data benchmarks/data --data "$(DATA)" \
+	    --missing-ok --results benchmarks/results/$$sets.json || exit 1; done
 	$(BIN)/bearinmind bench check benchmarks/conditions/version_2.toml --data benchmarks/data --results benchmarks/results/version_2.json
 
 bench-sweep: $(READY) ## What each ranking setting is worth, on development queries (ADR 0004, 0010, 0015 to 0017)

@@ -11,6 +11,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 CONDITIONS = ROOT / "benchmarks" / "conditions"
+#: The files of the published figures, each measured in one run, and what their sets hold.
+QUALITY = {"quality": "memories and conversations", "passages": "passages"}
 PRODUCT = "bearinmind"
 EARLIER = "earlier"
 UNREAD = "without a second look"
@@ -33,6 +35,10 @@ def _read(name: str) -> list[Row]:
 def _results(name: str) -> Row:
     results: Row = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
     return results
+
+
+def _quality() -> list[Row]:
+    return [row for name in QUALITY for row in _read(name)]
 
 
 def _by_set(rows: list[Row]) -> dict[str, list[Row]]:
@@ -86,7 +92,7 @@ def with_and_without() -> list[tuple[str, Row, Row]]:
     """By set: the product without the graph, compared with the product, and the product."""
     return [
         (name, _row_named(rows, "without the graph"), _row_named(rows, PRODUCT))
-        for name, rows in _by_set(_read("quality")).items()
+        for name, rows in _by_set(_quality()).items()
     ]
 
 
@@ -95,13 +101,13 @@ def summary() -> None:
     others = ("words alone", "meaning alone", "words and meaning by rrf")
     print("| set | queries | Bear in Mind | words alone | meaning alone | both by RRF |")
     print("|---|---:|---:|---:|---:|---:|")
-    for name, rows in _by_set(_read("quality")).items():
+    for name, rows in _by_set(_quality()).items():
         figures = [_row_named(rows, label)["result"]["overall"] for label in (PRODUCT, *others)]
         best = max(_share(figure[HEADLINE]) for figure in figures)
         shares = [_share(figure[HEADLINE]) for figure in figures]
         cells = [f"**{share}**" if share == best else share for share in shares]
         print(f"| {name} | {figures[0]['queries']:,.0f} | {' | '.join(cells)} |")
-    print(f"\nMeasured at revision {_revisions(_read('quality'))} (`make bench-quality`).")
+    print(f"\nMeasured at revision {_revisions(_quality())} (`make bench-quality`).")
 
 
 def headlines() -> None:
@@ -118,7 +124,7 @@ def headlines() -> None:
         "| words alone | meaning alone | both by RRF | earlier lexical path |"
     )
     print("|---|---:|---|---:|---:|---|---|---|---|---|")
-    for name, rows in _by_set(_read("quality")).items():
+    for name, rows in _by_set(_quality()).items():
         ours = _row_named(rows, PRODUCT)
         overall = ours["result"]["overall"]
         cells = (
@@ -150,7 +156,7 @@ def further() -> None:
 def second_look() -> None:
     """Print nDCG@10 with and without a second look, set by set."""
     _print_header([], ("queries", "nDCG@10", "without", "verdict"))
-    for result_file in ("quality", "further", "changes"):
+    for result_file in (*QUALITY, "further", "changes"):
         for name, rows in _by_set(_read(result_file)).items():
             pair = [row for row in rows if _label(row) in (PRODUCT, UNREAD)]
             if len(pair) == 1:
@@ -185,7 +191,7 @@ def worse_strata() -> None:
     """Print every stratum in which a leg alone, or another fusion, is significantly better."""
     worse = [
         f"{row['condition']['name']}, {stratum['stratum']} ({_compared({'compared': stratum})})"
-        for row in _read("quality")
+        for row in _quality()
         for stratum in row["strata"]
         if stratum["verdict"] == "worse"
     ]
@@ -193,11 +199,13 @@ def worse_strata() -> None:
 
 
 def together() -> None:
-    """Print how the product compares with each baseline on the queries of all sets at once."""
-    print("| | queries | Bear in Mind is ahead by (95% interval) | p | won | lost | verdict |")
-    print("|---|---:|---|---:|---:|---:|---|")
-    for name, comparison in _results("quality")["together"].items():
+    """Print how the product compares with each baseline on the queries of several sets at once."""
+    heads = ("queries", "Bear in Mind is ahead by (95% interval)", "p", "won", "lost", "verdict")
+    _print_header([], ("against", *heads))
+    every = ((kind, *x) for name, kind in QUALITY.items() for x in _results(name)["together"].items())
+    for kind, name, comparison in every:
         cells = (
+            kind,
             name,
             f"{comparison['queries']:,}",
             _compared({"compared": comparison}),
@@ -210,17 +218,18 @@ def together() -> None:
 
 
 def together_with(retriever: str) -> None:
-    """Print how the product compares with one baseline, as a sentence."""
-    comparison = _results("quality")["together"][retriever]
-    print(
-        f"On the {comparison['queries']:,} queries of all sets together it is ahead by "
-        f"{_compared({'compared': comparison})}: **{comparison['verdict']}**."
-    )
+    """Print how the product compares with one baseline, in sentences."""
+    for name, kind in QUALITY.items():
+        comparison = _results(name)["together"][retriever]
+        print(
+            f"On the {comparison['queries']:,} queries of {kind} together it is ahead by "
+            f"{_compared({'compared': comparison})}: **{comparison['verdict']}**."
+        )
 
 
 def every_result() -> None:
     """Print the product and every baseline, set by set."""
-    for name, rows in _by_set(_read("quality")).items():
+    for name, rows in _by_set(_quality()).items():
         manifest = rows[0]["result"]["manifest"]
         count = rows[0]["result"]["overall"]["queries"]
         print(f"### {name}\n")
@@ -253,7 +262,7 @@ def _print_result(row: Row) -> None:
 
 def strata(data: str) -> None:
     """Print nDCG@10 of every retriever on every stratum of a set."""
-    rows = _by_set(_read("quality"))[data]
+    rows = _by_set(_quality())[data]
     names = [*rows[0]["result"]["strata"]]
     counts = [f"{rows[0]['result']['strata'][name]['queries']:.0f}" for name in names]
     print(f"| | {' | '.join(names)} |")
@@ -267,7 +276,7 @@ def strata(data: str) -> None:
 
 def versions() -> None:
     """Print nDCG@10 of both versions of agent-store, together and by stratum."""
-    first = _row_named(_by_set(_read("quality"))["agent-store"], PRODUCT)
+    first = _row_named(_by_set(_quality())["agent-store"], PRODUCT)
     rows = [("version 1", first), *(("version 2", row) for row in _read("version_2"))]
     names = [*first["result"]["strata"]]
     print(f"| set | what | questions | all (95% interval) | {' | '.join(names)} |")
@@ -286,7 +295,7 @@ def versions() -> None:
 
 def abstention(data: str) -> None:
     """Print what a floor for the probability does to a set's unanswerable queries."""
-    figures = _row_named(_by_set(_read("quality"))[data], PRODUCT)["result"]["unanswerable"]
+    figures = _row_named(_by_set(_quality())[data], PRODUCT)["result"]["unanswerable"]
     print(
         f"{figures['queries']} unanswerable queries; {figures['answered_now']:.0%} of them get an "
         "answer as shipped. Told apart from the others: "
@@ -446,7 +455,7 @@ def absolute() -> None:
         "| stored a second |"
     )
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    for name, rows in _by_set(_read("quality")).items():
+    for name, rows in _by_set(_quality()).items():
         result = _row_named(rows, PRODUCT)["result"]
         sizes, latency = result["sizes"], result["latency"]
         megabytes = [
@@ -461,7 +470,7 @@ def absolute() -> None:
             f"{result['ingest']['memories_per_second']:,.0f}",
         )
         print(f"| {' | '.join(cells)} |")
-    machine = _read("quality")[0]["result"]["manifest"].get("machine")
+    machine = _quality()[0]["result"]["manifest"].get("machine")
     print(f"\nMachine: {machine or 'not recorded'}; one query at a time, other work beside it.")
 
 

@@ -182,7 +182,7 @@ l.kind = 'outdates' AND (l.judgement IS NULL OR (
         OR l.judgement::json ->> 'by' = 'person')
 ))
 AND NOT EXISTS ( -- nobody says the opposite
-    SELECT 1 FROM links AS opposite WHERE opposite.owner = l.owner AND opposite.kind = 'outdates'
+    SELECT 1 FROM links AS opposite WHERE opposite.owner = :owner AND opposite.kind = 'outdates'
     AND opposite.source = l.target AND opposite.target = l.source
     AND opposite.removed_at = 9223372036854775807
 )
