@@ -159,7 +159,7 @@ def second_look() -> None:
     for result_file in (*QUALITY, "further", "changes"):
         for name, rows in _by_set(_read(result_file)).items():
             pair = [row for row in rows if _label(row) in (PRODUCT, UNREAD)]
-            if len(pair) == 1:
+            if len(pair) != 2:  # noqa: PLR2004  one with and one without
                 continue
             shares = [_share(row["result"]["overall"][HEADLINE]) for row in pair]
             queries = f"{pair[0]['result']['overall']['queries']:,.0f}"
@@ -202,7 +202,9 @@ def together() -> None:
     """Print how the product compares with each baseline on the queries of several sets at once."""
     heads = ("queries", "Bear in Mind is ahead by (95% interval)", "p", "won", "lost", "verdict")
     _print_header([], ("against", *heads))
-    every = ((kind, *x) for name, kind in QUALITY.items() for x in _results(name)["together"].items())
+    every = (
+        (kind, *x) for name, kind in QUALITY.items() for x in _results(name)["together"].items()
+    )
     for kind, name, comparison in every:
         cells = (
             kind,
