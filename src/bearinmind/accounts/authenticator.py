@@ -57,10 +57,7 @@ class RateLimit:
             return waiting
         try:
             return self._take_portion(client, now, per_minute)
-        except (
-            errors.StoreFull,
-            errors.StoreReadOnly,
-        ):  # it counts nothing, and still reads
+        except (errors.StoreFull, errors.StoreReadOnly):  # it counts nothing, and still reads
             return 0.0
 
     def wait(self, client: str, per_minute: int) -> float:

@@ -97,9 +97,8 @@ class AccessInDatabase(OnDatabase):
             is_counted = bool(transaction.change("count_writes", counted))
         if is_counted:
             midnight = datetime.combine(day, time.min, UTC)
-            with (
-                self._database.writing() as transaction
-            ):  # apart: two keys never wait for each other
+            # In a transaction of its own: two keys never wait for each other.
+            with self._database.writing() as transaction:
                 transaction.change("count_together", counted | {"since": rows.from_time(midnight)})
         return is_counted
 
