@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import bearinmind
 from bearinmind import errors, types
 from bearinmind.app import Mind
+from bearinmind.outdates.verdicts import MARK
 from bearinmind.recall import selection
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
 from bearinmind.store import database
@@ -200,6 +201,13 @@ def test_every_statement_is_loaded_with_its_fragments_filled_in(dialect: str) ->
         assert "/*" not in statement, name
         assert not statement.rstrip().endswith(";"), name
         assert statement.lstrip().split()[0] in BEGINNINGS, name
+
+
+@pytest.mark.parametrize("dialect", database.SQL_FILES)
+def test_a_statement_marks_from_the_same_probability_as_a_recall(dialect: str) -> None:
+    statements = database.load_statements(dialect)
+    assert f">= {MARK}" in statements["known"]
+    assert f">= {MARK}" in statements.get("known_many", statements["known"])
 
 
 @pytest.mark.parametrize("dialect", database.SQL_FILES)
