@@ -48,6 +48,7 @@ GENERAL_KNOWLEDGE = (
 )
 UNRELATED = 10_000  # of them, that are put to memories ...
 EVERYDAY_TIMES = 6  # ... beside everyday questions that no memory answers, so many times each ...
+UNRELATED_NEAR = 8  # texts near to a question, of which one stands beside what answers it
 BY_CHANCE = 3  # ... but not to the nearest memories of all worlds: one may answer by chance
 
 
@@ -157,6 +158,7 @@ class Choice(NamedTuple):
 
 
 NONE = -1  #: no text
+BOTH = 4  #: the kind of choices between two memories that both answer
 
 
 def _rows_of(shown: list[Any], first: int) -> Iterator[tuple[tuple[int, int, int], bool]]:
@@ -187,9 +189,9 @@ class Material:
         unrelated += EVERYDAY_TIMES * data["everyday"]
         asked += unrelated
         self.pairs: list[tuple[int, int, bool]] = []
-        #: Where the older states what was, where it does not answer, where only it answers, and
-        #: where the other one says it of somebody else.
-        self.choices: tuple[list[Choice], ...] = ([], [], [], [])
+        #: Where the older states what was, where it does not answer, where only it answers, where
+        #: the other one says it of somebody else, and where both answer.
+        self.choices: tuple[list[Choice], ...] = ([], [], [], [], [])
         self.of_others: list[tuple[int, int]] = []  #: memories of two subjects ...
         self.said_of_others: list[int] = []  #: ... and the latter alone
         threads = [*map(as_thread, data["pairs"] + data["threads"] + data["stores"])]
@@ -251,6 +253,10 @@ class Material:
                 others = [x for x in ids if x not in answers and is_small]
                 if thread.pairs:
                     self._add_choices(len(asked), ids, now, stale)
+                self.choices[BOTH].extend(
+                    Choice(len(asked), ids[older], ids[newer], is_newer=False)
+                    for older, newer in combinations(sorted(now), 2)
+                )
                 said = [*self._of_others(subjects, len(asked), text, ids, now, stale)]
                 own.append(Asked(thread.world, answers, others, counts, said))
                 asked.append(text)
@@ -423,6 +429,20 @@ class Material:
             for one, row in zip(ids.tolist(), ids[nearest].tolist(), strict=True):
                 found += [(one, x) for x in row[1:] if frozenset((one, x)) not in self._together]
         return found
+
+    def unrelated_choice(self) -> Choice:
+        """What answers a question, and what is near to it and does not: neither is the newer."""
+        places = random.choice((range(self.general), range(self.first_store, len(self.questions))))
+        while True:
+            place = random.choice(places)
+            question = self.questions[place]
+            wrong = [*question.near[:UNRELATED_NEAR], *question.others]
+            if question.answers and wrong:
+                break
+        right, other = random.choice(question.answers), random.choice(wrong)
+        is_newer = random.random() < 0.5
+        older, newer = (other, right) if is_newer else (right, other)
+        return Choice(place, older, newer, is_newer)
 
     def candidates(self, question: Question) -> tuple[list[int], list[float]]:
         """Texts beside a question, the one that answers first, and their labels."""

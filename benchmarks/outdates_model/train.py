@@ -45,8 +45,9 @@ NEIGHBOUR_COUNTS = 0.7  # as much as a labelled pair
 CHANGES = 0.45  # of the labelled pairs in a step
 ELSEWHERE = 0.3  # of the texts that do not answer a question, taken from elsewhere in its world
 AMONG_OTHERS = 0.4  # of the texts of our own that are read among others
-#: Of the choices: stale and current, nothing and current, current first, said of somebody else.
-KINDS = (0.42, 0.15, 0.37, 0.06)
+#: Of the choices: stale and current, nothing and current, current first, said of somebody else, and
+#: two that both answer. The others are of texts that have nothing to do with each other.
+KINDS = (0.36, 0.1, 0.24, 0.05, 0.04)
 LABELS_COUNT = 0.3  # as much as what the teacher says
 KEPT, KEPT_EVERY = 0.99, 5  # of the mean of the weights, at every fifth step
 SUREST = 8.0  # log odds of a teacher: more makes nothing surer
@@ -71,7 +72,7 @@ TEACHER: tuple[Phase, ...] = (
     Phase(140, 1e-4, 96, 4, 16, 8, 24, 40, 24),
     Phase(480, 6e-5, 10, 12, 48, 28, 88, 80, 120),
 )
-FURTHER: tuple[Phase, ...] = (Phase(480, 5e-5, 10, 12, 46, 36, 92, 76, 128),)
+FURTHER: tuple[Phase, ...] = (Phase(480, 5e-5, 20, 12, 46, 36, 92, 76, 148),)
 STUDENT: tuple[Phase, ...] = (Phase(480, 2e-4, 24, 12, 44, 40, 80, 88, 120),)
 HEADS, INNER = 8, 512  # of a student's layer
 
@@ -183,6 +184,7 @@ class Training:
             for kind, share in zip(self.material.choices, KINDS, strict=True)
             for choice in random.sample(kind, round(share * phase.choices))
         ]
+        chosen += [self.material.unrelated_choice() for _ in range(phase.choices - len(chosen))]
         begin = self.material.first_question
         rows = [(begin + x.question, x.older, x.newer) for x in chosen]
         return rows, _tensor([float(x.is_newer) for x in chosen])

@@ -162,6 +162,16 @@ def test_words_in_a_long_memory_are_less_evidence(keep: Keep, ask: Ask) -> None:
     assert found[long.id].evidence < found[short.id].evidence
 
 
+def test_words_of_a_question_say_less_when_they_stand_far_apart(keep: Keep, ask: Ask) -> None:
+    filling = [f"filler{number}" for number in range(80)]
+    together = " ".join(("whale", "sings", *filling))
+    apart = " ".join(("whale", *filling, "sings"))
+    store, [near, far] = keep(together, apart)
+    found = ranked(store, ask("whale sings"))
+    assert found[far.id].confidence == found[near.id].confidence
+    assert 0 < found[far.id].evidence < 0.6 * found[near.id].evidence
+
+
 def test_a_memory_so_long_that_it_holds_any_word_by_chance_is_found(keep: Keep, ask: Ask) -> None:
     many = " ".join(f"word{n}" for n in range(300))
     store, [long, *others] = keep(f"whale {many}", *(f"whale {n}" for n in range(1_100)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -17,6 +18,7 @@ _K1, _B = 1.2, 0.75  # plain BM25, as the stores choose their matches by
 TELLING_TERMS = 4  # few memories hold the four rarest terms of a query
 MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it is about
 TELLING_TOTAL = 1_000  # in fewer memories a name may be frequent and still tell a lot
+PASSAGE = 40  # terms: what stands further apart says little together (docs/adr/0071)
 WORTH = 0.6  # of a match with all words of a query, where certainty by meaning is 1
 
 
@@ -256,8 +258,30 @@ class _Scorer:
             times = match.length / self._average_length
             chance = sum(share * -math.expm1(-rate * times) for share, rate in shares) / mass
             # A very long memory may hold every word by chance: nothing is beyond that.
-            beyond.append((held - chance) / (1 - chance) if held > chance else 0.0)
+            own = (held - chance) / (1 - chance) if held > chance else 0.0
+            beyond.append(own * self._together(match) if own else own)
         return beyond
+
+    def _together(self, match: LexicalMatch) -> float:
+        """How much of what a memory holds of the query stands in one passage, by information."""
+        known = self._information
+        terms = match.terms.split()
+        found = [(place, term) for place, term in enumerate(terms) if term in self._surfaces]
+        if len(terms) <= PASSAGE or not found:
+            return 1.0
+        inside: Counter[str] = Counter()
+        here = best = 0.0
+        begin = 0
+        for place, term in found:
+            here += 0.0 if inside[term] else known[term]
+            inside[term] += 1
+            while place - found[begin][0] >= PASSAGE:
+                left = found[begin][1]
+                inside[left] -= 1
+                here -= 0.0 if inside[left] else known[left]
+                begin += 1
+            best = max(best, here)
+        return best / math.fsum(known[term] for term in inside)
 
     def _coverage(
         self, asked: analysis.Asked, held: Mapping[str, list[float]], count: int
