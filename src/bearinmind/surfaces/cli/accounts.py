@@ -17,6 +17,7 @@ from bearinmind.errors import InvalidShare
 from bearinmind.protocols import AuditEntry, Step, TrafficKind, TrafficPoint, User
 from bearinmind.surfaces import times, transfer
 from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.session import Session, version, write_json
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -85,12 +86,9 @@ def enable(run: Session, name: _Name) -> None:
 def erase(
     run: Session,
     name: _Name,
-    export: Annotated[
-        str | None,
-        typer.Option("--export", metavar="FILE", help="Export their memories there first."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+    export: str | None = option("--export", "Export their memories there first.", metavar="FILE"),
+    yes: bool = flag("--yes", "Do not ask."),
+    dry_run: bool = flag("--dry-run", "Only show the plan."),
 ) -> None:
     """Remove everything of a user for good: memories, shares, keys and all."""
     with run.existing() as mind:
@@ -139,20 +137,13 @@ _ONLY_NOW = "This is the key {id}. It cannot be shown again: keep it where secre
 def create(
     run: Session,
     user: _User = None,
-    access: Annotated[
-        Access, typer.Option("--access", help="What it allows: read, write or admin.")
-    ] = Access.WRITE,
-    label: Annotated[str, typer.Option("--label", help="Where it is used.")] = "",
-    expires: Annotated[
-        str | None, typer.Option("--expires", help="When it expires: 90d, 2027-01-31.")
-    ] = None,
-    per_minute: Annotated[
-        int | None,
-        typer.Option("--per-minute", min=1, max=PER_MINUTE_LIMIT, help="Most requests a minute."),
-    ] = None,
-    per_day: Annotated[
-        int | None, typer.Option("--per-day", min=1, max=PER_DAY_LIMIT, help="Most writes a day.")
-    ] = None,
+    access: Access = option("--access", "What it allows: read, write or admin.", Access.WRITE),
+    label: str = option("--label", "Where it is used.", ""),
+    expires: str | None = option("--expires", "When it expires: 90d, 2027-01-31."),
+    per_minute: int | None = option(
+        "--per-minute", "Most requests a minute.", min=1, max=PER_MINUTE_LIMIT
+    ),
+    per_day: int | None = option("--per-day", "Most writes a day.", min=1, max=PER_DAY_LIMIT),
 ) -> None:
     """Make a key and print it; it cannot be shown again."""
     expires_at = None if expires is None else times.parse_coming(expires, "--expires", _now())
@@ -171,9 +162,7 @@ def create(
 @key_app.command("list")
 def list_keys(
     run: Session,
-    user: Annotated[
-        str | None, typer.Argument(metavar="USER", help="Whose keys; everybody's when not given.")
-    ] = None,
+    user: str | None = argument("USER", "Whose keys; everybody's when not given.", None),
 ) -> None:
     """Show the keys and their terms, never their secrets."""
     with run.reading({"keys": []}) as mind:
@@ -190,9 +179,7 @@ def list_keys(
 def rotate(
     run: Session,
     key: _KeyId,
-    overlap: Annotated[
-        str, typer.Option("--overlap", help="How long the old one stays valid: 30m, 24h, 7d.")
-    ] = "24h",
+    overlap: str = option("--overlap", "How long the old one stays valid: 30m, 24h, 7d.", "24h"),
 ) -> None:
     """Make a key with the terms of an old one, which ends later."""
     span = times.parse_span(overlap, "--overlap")
@@ -224,9 +211,7 @@ def _now() -> datetime:
 
 def audit(
     run: Session,
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="What was done to any user's, not only to yours.")
-    ] = False,
+    everybody: bool = flag("--everybody", "What was done to any user's, not only to yours."),
     limit: options.EntryLimit = 20,
 ) -> None:
     """Show who read secrets, shared, or changed users and keys."""
@@ -239,12 +224,8 @@ def audit(
 
 def traffic(
     run: Session,
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="What all users asked, not only you.")
-    ] = False,
-    step: Annotated[
-        Step, typer.Option("--step", help="By minute for a day, or by hour for 90 days.")
-    ] = Step.HOUR,
+    everybody: bool = flag("--everybody", "What all users asked, not only you."),
+    step: Step = option("--step", "By minute for a day, or by hour for 90 days.", Step.HOUR),
 ) -> None:
     """Show how often a server was asked, over time."""
     with run.reading({"points": []}) as mind:
@@ -350,11 +331,10 @@ def share_tag(run: Session, tag: _Tag, reader: _Reader, write: _WriteAll = False
 @share_app.command("end")
 def end(
     run: Session,
-    what: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of a memory, or with --tag the tag.")
-    ],
+    *,
+    what: str = argument("ID", "The id of a memory, or with --tag the tag."),
     reader: _Reader,
-    tag: Annotated[bool, typer.Option("--tag", help="End the share of a tag.")] = False,
+    tag: bool = flag("--tag", "End the share of a tag."),
 ) -> None:
     """Take back what was shared; it holds at once."""
     with run.existing() as mind:
@@ -365,13 +345,9 @@ def end(
 @share_app.command("list")
 def list_shares(
     run: Session,
-    with_me: Annotated[
-        bool, typer.Option("--with-me", help="Only what others share with you.")
-    ] = False,
-    mine: Annotated[bool, typer.Option("--mine", help="Only what you share with others.")] = False,
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="What all users share with one another.")
-    ] = False,
+    with_me: bool = flag("--with-me", "Only what others share with you."),
+    mine: bool = flag("--mine", "Only what you share with others."),
+    everybody: bool = flag("--everybody", "What all users share with one another."),
 ) -> None:
     """Show what you share, and what others share with you."""
     if with_me and mine:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from bearinmind import codec
 from bearinmind.app import Mind
@@ -17,6 +15,7 @@ from bearinmind.remember.admit import check_time
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.update import Deleted
 from bearinmind.surfaces.cli import options, session
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -52,9 +51,7 @@ def store(
     tag: options.Tags = None,
     keyword: options.Keywords = None,
     importance: options.Importance = None,
-    created_at: Annotated[
-        str | None, typer.Option("--created-at", help="When it was learned, if not just now.")
-    ] = None,
+    created_at: str | None = option("--created-at", "When it was learned, if not just now."),
     valid_from: options.ValidFrom = None,
     valid_to: options.ValidTo = None,
     agent: options.Agent = None,
@@ -62,10 +59,9 @@ def store(
     project: options.Project = None,
     source: options.Source = None,
     trust: options.TrustClass = None,
-    supersedes: Annotated[
-        list[str] | None,
-        typer.Option("--supersedes", metavar="ID", help="A memory that it replaces; repeatable."),
-    ] = None,
+    supersedes: list[str] | None = option(
+        "--supersedes", "A memory that it replaces; repeatable.", metavar="ID"
+    ),
     sensitive: options.Sensitive = False,
     wait: options.Wait = False,
 ) -> None:
@@ -134,33 +130,25 @@ def update(
     file: options.File = None,
     category: options.Category = None,
     tag: options.Tags = None,
-    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
+    no_tags: bool = flag("--no-tags", "Take all tags away."),
     keyword: options.Keywords = None,
-    no_keywords: Annotated[
-        bool, typer.Option("--no-keywords", help="Take all keywords away.")
-    ] = False,
+    no_keywords: bool = flag("--no-keywords", "Take all keywords away."),
     importance: options.Importance = None,
     valid_from: options.ValidFrom = None,
     valid_to: options.ValidTo = None,
-    always_valid: Annotated[
-        bool, typer.Option("--always-valid", help="Take the valid-from / valid-to span away.")
-    ] = False,
+    always_valid: bool = flag("--always-valid", "Take the valid-from / valid-to span away."),
     agent: options.Agent = None,
     session: options.SessionName = None,
     project: options.Project = None,
     source: options.Source = None,
     trust: options.TrustClass = None,
-    sensitive: Annotated[
-        bool | None,
-        typer.Option(
-            "--sensitive/--not-sensitive",
-            help="Encrypt it with all its versions, or make it an ordinary memory.",
-        ),
-    ] = None,
-    expected_version: Annotated[
-        int | None,
-        typer.Option("--expected-version", help="Refuse if it has another version by now."),
-    ] = None,
+    sensitive: bool | None = option(
+        "--sensitive/--not-sensitive",
+        "Encrypt it with all its versions, or make it an ordinary memory.",
+    ),
+    expected_version: int | None = option(
+        "--expected-version", "Refuse if it has another version by now."
+    ),
 ) -> None:
     """Change a memory; the version before stays readable."""
     changes = options.without_none(
@@ -240,14 +228,10 @@ def restore(run: Session, ids: options.Ids) -> None:
 
 def purge(
     run: Session,
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Ids of deleted memories.")
-    ] = None,
-    all_deleted: Annotated[
-        bool, typer.Option("--all-deleted", help="All memories that are deleted.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+    ids: list[str] | None = argument("ID", "Ids of deleted memories.", None),
+    all_deleted: bool = flag("--all-deleted", "All memories that are deleted."),
+    yes: bool = flag("--yes", "Do not ask."),
+    dry_run: bool = flag("--dry-run", "Only show the plan."),
 ) -> None:
     """Remove deleted memories for good."""
     if bool(ids) == all_deleted:
@@ -269,7 +253,7 @@ def link(
     source: options.LinkSource,
     kind: options.Kind,
     target: options.LinkTarget,
-    remove: Annotated[bool, typer.Option("--remove", help="End the link instead.")] = False,
+    remove: bool = flag("--remove", "End the link instead."),
 ) -> None:
     """Link two memories, read "SOURCE KIND TARGET"."""
     with run.existing() as mind:
@@ -283,18 +267,11 @@ def link(
 def resolve(
     run: Session,
     id: options.Id,
-    resolution: Annotated[
-        Resolution, typer.Argument(metavar="WORD", help=f"One of {', '.join(Resolution)}.")
-    ],
-    other: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--other", metavar="ID", help="Beside this memory; repeatable. Else all it may replace."
-        ),
-    ] = None,
-    trust: Annotated[
-        Trust, typer.Option("--trust", help="Who decides: `user` is a person.")
-    ] = Trust.USER,
+    resolution: Resolution = argument("WORD", f"One of {', '.join(Resolution)}."),
+    other: list[str] | None = option(
+        "--other", "Beside this memory; repeatable. Else all it may replace.", metavar="ID"
+    ),
+    trust: Trust = option("--trust", "Who decides: `user` is a person.", Trust.USER),
 ) -> None:
     """Decide which of two memories holds now."""
     with run.existing() as mind:

@@ -17,6 +17,7 @@ from bearinmind.curate.review import Review
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.remember.admit import check_past
+from bearinmind.surfaces.cli.options import flag
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -69,14 +70,9 @@ _DECIDED = (ProposalState.APPLIED, ProposalState.DISMISSED, ProposalState.UNDONE
 def curate(
     run: Session,
     ctx: typer.Context,
-    propose: Annotated[
-        bool, typer.Option("--propose", help="Put what is new into the inbox; still no change.")
-    ] = False,
+    propose: bool = flag("--propose", "Put what is new into the inbox; still no change."),
     since: _Since = None,
-    ask: Annotated[
-        bool,
-        typer.Option("--ask", help="Ask the model of `llm_url` about doubtful pairs: it costs."),
-    ] = False,
+    ask: bool = flag("--ask", "Ask the model of `llm_url` about doubtful pairs: it costs."),
 ) -> None:
     """Show what could be tidied up; nothing is changed.
 
@@ -110,9 +106,7 @@ def curate(
 @app.command("inbox")
 def inbox(
     run: Session,
-    every: Annotated[
-        bool, typer.Option("--all", help="Also those that were decided, last first.")
-    ] = False,
+    every: bool = flag("--all", "Also those that were decided, last first."),
 ) -> None:
     """Show the proposals that wait for a decision.
 

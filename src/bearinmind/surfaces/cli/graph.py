@@ -16,7 +16,7 @@ from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces.cli import graph_change, options
-from bearinmind.surfaces.cli.options import with_filters
+from bearinmind.surfaces.cli.options import argument, flag, option, with_filters
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -61,12 +61,10 @@ def neighbours(
 
 def path(
     run: Session,
-    start: Annotated[str, typer.Argument(metavar="FROM", help="A concept, by its name.")],
-    goal: Annotated[str, typer.Argument(metavar="TO", help="Another concept.")],
     filters: FilterFields,
-    longest: Annotated[
-        int, typer.Option("--longest", min=1, max=8, help="Most steps to take.")
-    ] = 4,
+    start: str = argument("FROM", "A concept, by its name."),
+    goal: str = argument("TO", "Another concept."),
+    longest: int = option("--longest", "Most steps to take.", 4, min=1, max=8),
 ) -> None:
     """Show the shortest way between two concepts.
 
@@ -89,7 +87,7 @@ def subgraph(
     run: Session,
     concept: graph_change.ConceptText,
     filters: FilterFields,
-    hops: Annotated[int, typer.Option("--hops", min=1, max=4, help="Most steps from it.")] = 1,
+    hops: int = option("--hops", "Most steps from it.", 1, min=1, max=4),
     limit: Annotated[int, options.most("concepts", LARGEST_LIMIT)] = 30,
 ) -> None:
     """Show the concepts around one, and what joins them.
@@ -104,9 +102,7 @@ def subgraph(
 def hubs(
     run: Session,
     filters: FilterFields,
-    containing: Annotated[
-        str | None, typer.Option("--containing", help="Only with this text in their name.")
-    ] = None,
+    containing: str | None = option("--containing", "Only with this text in their name."),
     limit: Limit = 20,
 ) -> None:
     """Show the concepts that most memories mention.
@@ -138,16 +134,11 @@ def show(
 def export_graph(
     run: Session,
     filters: FilterFields,
-    to: Annotated[
-        Literal["graphml", "json"],
-        typer.Option("--format", help="GraphML, or JSON with nodes and edges."),
-    ] = "graphml",
-    output: Annotated[
-        str, typer.Option("--output", metavar="FILE", help="Where to; `.gz` compresses it.")
-    ] = "-",
-    no_memories: Annotated[
-        bool, typer.Option("--no-memories", help="Only concepts and relations.")
-    ] = False,
+    to: Literal["graphml", "json"] = option(
+        "--format", "GraphML, or JSON with nodes and edges.", "graphml"
+    ),
+    output: str = option("--output", "Where to; `.gz` compresses it.", "-", metavar="FILE"),
+    no_memories: bool = flag("--no-memories", "Only concepts and relations."),
 ) -> None:
     """Write the graph for Gephi, yEd or networkx.
 

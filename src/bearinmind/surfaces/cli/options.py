@@ -30,6 +30,21 @@ def complete_category(ctx: typer.Context, incomplete: str) -> list[str]:
     return [name for name in settings.categories if name.startswith(incomplete)]
 
 
+def argument(metavar: str, says: str, default: object = ..., **more: Any) -> Any:  # noqa: ANN401  likewise
+    """An argument of a command; without a default it has to be given."""
+    return typer.Argument(default, metavar=metavar, help=says, **more)
+
+
+def option(name: str, says: str, default: object = None, **more: Any) -> Any:  # noqa: ANN401  likewise
+    """An option of a command."""
+    return typer.Option(default, name, help=says, **more)
+
+
+def flag(name: str, says: str) -> Any:  # noqa: ANN401  likewise
+    """An option that is given or not."""
+    return typer.Option(False, name, help=says)
+
+
 def most(what: str, largest: int = LARGEST_POOL) -> Any:  # noqa: ANN401  as Typer types it
     """The option that says how many of something are shown."""
     return typer.Option("--limit", min=1, max=largest, help=f"Most {what} to show.")

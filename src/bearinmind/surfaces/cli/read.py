@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, cast
 
 from bearinmind import codec
 from bearinmind.app import Mind
@@ -21,6 +19,7 @@ from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.remember.admit import check_past, is_time
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -73,15 +72,10 @@ def list_memories(
     run: Session,
     filters: FilterFields,
     limit: options.ListLimit = 20,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            "--after", metavar="ID|NEXT", help="Go on behind this memory; or the `next` of a page."
-        ),
-    ] = None,
-    oldest_first: Annotated[
-        bool, typer.Option("--oldest-first", help="Begin with the oldest.")
-    ] = False,
+    after: str | None = option(
+        "--after", "Go on behind this memory; or the `next` of a page.", metavar="ID|NEXT"
+    ),
+    oldest_first: bool = flag("--oldest-first", "Begin with the oldest."),
     by_importance: options.ByImportance = False,
     owner: options.OfOwner = None,
     state: options.InStates = None,
@@ -112,7 +106,7 @@ def list_memories(
 def get(
     run: Session,
     id: options.Id,
-    versions: Annotated[bool, typer.Option("--versions", help="Show every version of it.")] = False,
+    versions: bool = flag("--versions", "Show every version of it."),
 ) -> None:
     """Show a memory with all its fields, links and versions."""
     with run.existing() as mind:
@@ -148,19 +142,14 @@ def why(run: Session, id: options.Id, depth: options.Depth = USUAL_DEPTH) -> Non
 
 def timeline(
     run: Session,
-    around: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ID|MOMENT", help="A memory, or a time: 2026-11-15, 3d; now by default."
-        ),
-    ] = None,
+    around: str | None = argument(
+        "ID|MOMENT", "A memory, or a time: 2026-11-15, 3d; now by default.", None
+    ),
     before: options.Before = 5,
     after: options.After = 5,
     session: options.OfSession = None,
     owner: options.OfOwner = None,
-    same_session: Annotated[
-        bool, typer.Option("--same-session", help="Only of the session of that memory.")
-    ] = False,
+    same_session: bool = flag("--same-session", "Only of the session of that memory."),
 ) -> None:
     """Show what was remembered around a memory or a moment.
 
@@ -185,10 +174,8 @@ def timeline(
 
 def history(
     run: Session,
-    thing: Annotated[list[str], typer.Argument(metavar="THING", help="What has changed.")],
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, max=LARGEST_LIMIT, help="Most chains of states.")
-    ] = 3,
+    thing: list[str] = argument("THING", "What has changed."),
+    limit: int = option("--limit", "Most chains of states.", 3, min=1, max=LARGEST_LIMIT),
 ) -> None:
     """Show how something changed: its states in order."""
     text = " ".join(thing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,6 +12,7 @@ from bearinmind import codec
 from bearinmind.app import open_vault
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.accounts import audit_table
+from bearinmind.surfaces.cli.options import flag, option
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -38,12 +39,8 @@ _HERE = "command line"  # the agent in the audit when --agent is not given
 def get(
     run: Session,
     id: options.Id,
-    version: Annotated[
-        int | None, typer.Option("--version", min=1, help="What this version of it said.")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", help="Who reads it, for the audit.")
-    ] = None,
+    version: int | None = option("--version", "What this version of it said.", min=1),
+    agent: str | None = option("--agent", "Who reads it, for the audit."),
 ) -> None:
     """Print what a sensitive memory says; the audit records it."""
     with run.existing() as mind:
@@ -84,10 +81,7 @@ def audit(run: Session, limit: options.EntryLimit = 20) -> None:
 @app.command("rotate")
 def rotate(
     run: Session,
-    drop_old: Annotated[
-        bool,
-        typer.Option("--drop-old", help="Forget the old keys; only they open exports made so far."),
-    ] = False,
+    drop_old: bool = flag("--drop-old", "Forget the old keys; only they open exports made so far."),
 ) -> None:
     """Encrypt everything with a new key; an interrupted run can be repeated."""
     with run.existing_store() as mind:
@@ -101,12 +95,8 @@ def rotate(
 @app.command("key")
 def key(
     run: Session,
-    create: Annotated[
-        bool, typer.Option("--create", help="Make the key file, if there is none.")
-    ] = False,
-    new: Annotated[
-        bool, typer.Option("--new", help="Print a new key, to be kept elsewhere, and end.")
-    ] = False,
+    create: bool = flag("--create", "Make the key file, if there is none."),
+    new: bool = flag("--new", "Print a new key, to be kept elsewhere, and end."),
 ) -> None:
     """Show where the key of sensitive memories is, and what it opens."""
     if new:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from pydantic import SecretStr
@@ -20,6 +20,7 @@ from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.surfaces import lines
 from bearinmind.surfaces.background import stopping_on_signals
 from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.session import INTERRUPTED, Session, tell
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -78,20 +79,13 @@ def now(run: Session) -> None:
 @app.command("connect")
 def connect(
     run: Session,
-    url: Annotated[
-        str, typer.Argument(metavar="URL", help="The server, such as https://memory.example.net.")
-    ],
-    key_file: Annotated[
-        str | None,
-        typer.Option(
-            "--key-file",
-            metavar="FILE",
-            help="The file that holds your key of it; `-` reads standard input.",
-        ),
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Send the key in clear over http://.")
-    ] = False,
+    url: str = argument("URL", "The server, such as https://memory.example.net."),
+    key_file: str | None = option(
+        "--key-file",
+        "The file that holds your key of it; `-` reads standard input.",
+        metavar="FILE",
+    ),
+    insecure: bool = flag("--insecure", "Send the key in clear over http://."),
 ) -> None:
     """Have these memories synced with a server; asks for your key of it."""
     key = _key(run, url, key_file)
@@ -125,13 +119,10 @@ def conflicts(run: Session, limit: options.ConflictLimit = 20) -> None:
 @app.command("resolve")
 def resolve(
     run: Session,
-    number: Annotated[
-        int, typer.Argument(metavar="NUMBER", min=1, help="As `sync conflicts` shows it.")
-    ],
-    keep: Annotated[
-        Keep,
-        typer.Option("--keep", help="Leave what is served, or make the other version present."),
-    ] = Keep.SERVED,
+    number: int = argument("NUMBER", "As `sync conflicts` shows it.", min=1),
+    keep: Keep = option(
+        "--keep", "Leave what is served, or make the other version present.", Keep.SERVED
+    ),
 ) -> None:
     """Take a conflict off the list."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:

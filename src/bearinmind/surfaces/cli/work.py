@@ -14,6 +14,7 @@ from bearinmind.errors import InvalidInput, StoreReadOnly
 from bearinmind.graph.extractors import ExtractionPlan
 from bearinmind.protocols import GraphCounts, KnownSpace
 from bearinmind.surfaces.background import stay, stopping_on_signals
+from bearinmind.surfaces.cli.options import flag
 from bearinmind.surfaces.cli.session import INTERRUPTED, Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -42,16 +43,10 @@ Status = Annotated[bool, typer.Option("--status", help="Only show the state of t
 
 def work(
     run: Session,
-    once: Annotated[
-        bool, typer.Option("--once", help="Do what is due now, and wait for no further attempt.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Stay until interrupted, and lend the loaded model.")
-    ] = False,
+    once: bool = flag("--once", "Do what is due now, and wait for no further attempt."),
+    watch: bool = flag("--watch", "Stay until interrupted, and lend the loaded model."),
     status: Status = False,
-    retry_dead: Annotated[
-        bool, typer.Option("--retry-dead", help="Try again what was given up or is missing.")
-    ] = False,
+    retry_dead: bool = flag("--retry-dead", "Try again what was given up or is missing."),
 ) -> None:
     """Embed, read for the graph and compare what waits for it."""
     if sum((once, watch, status)) > 1:
@@ -75,10 +70,7 @@ def work(
 def reembed(
     run: Session,
     status: Status = False,
-    drop_old: Annotated[
-        bool,
-        typer.Option("--drop-old", help="Remove the embeddings of models that are no longer used."),
-    ] = False,
+    drop_old: bool = flag("--drop-old", "Remove the embeddings of models that are no longer used."),
 ) -> None:
     """Embed every memory again, with the configured embedder."""
     if status and drop_old:
