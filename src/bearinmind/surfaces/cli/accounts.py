@@ -127,16 +127,13 @@ key_app = typer.Typer(no_args_is_help=True)
 _KeyId = Annotated[
     str, typer.Argument(metavar="KEY", help="The id of a key, as `bearinmind key list` shows it.")
 ]
-_User = Annotated[
-    str | None, typer.Argument(metavar="USER", help="Whose key it is; you when not given.")
-]
 _ONLY_NOW = "This is the key {id}. It cannot be shown again: keep it where secrets are kept."
 
 
 @key_app.command("create")
 def create(
     run: Session,
-    user: _User = None,
+    user: str | None = argument("USER", "Whose key it is; you when not given.", None),
     access: Access = option("--access", "What it allows: read, write or admin.", Access.WRITE),
     label: str = option("--label", "Where it is used.", ""),
     expires: str | None = option("--expires", "When it expires: 90d, 2027-01-31."),
@@ -303,17 +300,15 @@ def _end(key: Key, now: datetime) -> Text:
 
 share_app = typer.Typer(no_args_is_help=True)
 _Reader = Annotated[str, typer.Argument(metavar="USER", help="The name of the other user.")]
-_Tag = Annotated[str, typer.Argument(metavar="TAG", help="A tag; memories may get it later.")]
-_Write = Annotated[
-    bool, typer.Option("--write", help="They may also update, delete and restore it.")
-]
-_WriteAll = Annotated[
-    bool, typer.Option("--write", help="They may also update, delete and restore them.")
-]
 
 
 @share_app.command("memory")
-def share_memory(run: Session, id: options.Id, reader: _Reader, write: _Write = False) -> None:
+def share_memory(
+    run: Session,
+    id: options.Id,
+    reader: _Reader,
+    write: bool = flag("--write", "They may also update, delete and restore it."),
+) -> None:
     """Let another user see one memory."""
     with run.existing() as mind:
         share = mind.share(id, reader, Right.WRITE if write else Right.READ)
@@ -321,7 +316,13 @@ def share_memory(run: Session, id: options.Id, reader: _Reader, write: _Write = 
 
 
 @share_app.command("tag")
-def share_tag(run: Session, tag: _Tag, reader: _Reader, write: _WriteAll = False) -> None:
+def share_tag(
+    run: Session,
+    *,
+    tag: str = argument("TAG", "A tag; memories may get it later."),
+    reader: _Reader,
+    write: bool = flag("--write", "They may also update, delete and restore them."),
+) -> None:
     """Let another user see all memories with a tag, now and from now on."""
     with run.open() as mind:
         share = mind.share_tag(tag, reader, Right.WRITE if write else Right.READ)

@@ -34,7 +34,17 @@ from bearinmind.surfaces.cli.terminal import (
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.surfaces.times import day_in_words
 from bearinmind.text.analysis import one_line
-from bearinmind.types import Memory, MemoryId, Outcome, Resolution, State, Stored, Trust, Whose
+from bearinmind.types import (
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outcome,
+    Resolution,
+    State,
+    Stored,
+    Trust,
+    Whose,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -62,7 +72,9 @@ def store(
     supersedes: list[str] | None = option(
         "--supersedes", "A memory that it replaces; repeatable.", metavar="ID"
     ),
-    sensitive: options.Sensitive = False,
+    sensitive: bool = flag(
+        "--sensitive", "Encrypt it; it is found by its tags and keywords alone."
+    ),
     wait: options.Wait = False,
 ) -> None:
     """Remember something."""
@@ -207,7 +219,13 @@ def _plain_versions(mind: Mind, memory: Memory) -> int:
     return sum(not version.sensitive for version in mind.versions(memory.id))
 
 
-def delete(run: Session, ids: options.Ids, with_earlier: options.WithEarlier = False) -> None:
+def delete(
+    run: Session,
+    ids: options.Ids,
+    with_earlier: bool = flag(
+        "--with-earlier", "Delete what they superseded, too, which would be live again otherwise."
+    ),
+) -> None:
     """Hide memories from recall; they can be restored."""
     with run.existing() as mind:
         verb = partial(mind.delete, with_earlier=with_earlier)
@@ -250,9 +268,9 @@ def purge(
 
 def link(
     run: Session,
-    source: options.LinkSource,
-    kind: options.Kind,
-    target: options.LinkTarget,
+    source: str = argument("SOURCE", "The id of the memory that the link begins at."),
+    kind: LinkKind = argument("KIND", f"One of {', '.join(LinkKind)}."),
+    target: str = argument("TARGET", "The id of the memory that the link ends at."),
     remove: bool = flag("--remove", "End the link instead."),
 ) -> None:
     """Link two memories, read "SOURCE KIND TARGET"."""

@@ -17,7 +17,7 @@ from bearinmind.curate.review import Review
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.remember.admit import check_past
-from bearinmind.surfaces.cli.options import flag
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -44,13 +44,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(invoke_without_command=True)
-_Since = Annotated[
-    str | None,
-    typer.Option("--since", help="Only what was written since: 2026-11-15, 12h, 3d, 2w."),
-]
-_ProposalId = Annotated[
-    str, typer.Argument(metavar="ID", help="The id of a proposal, or any unambiguous beginning.")
-]
 _ProposalIds = Annotated[
     list[str] | None,
     typer.Argument(metavar="ID", help="Ids of proposals, or any unambiguous beginnings."),
@@ -58,10 +51,6 @@ _ProposalIds = Annotated[
 _AllOf = Annotated[
     ProposalKind | None,
     typer.Option("--all-of", help="Every open proposal of this kind, instead of ids."),
-]
-_Resolution = Annotated[
-    Resolution | None,
-    typer.Option("--as", help="Which of two memories holds: newer, older, both, or merge."),
 ]
 _DECIDED = (ProposalState.APPLIED, ProposalState.DISMISSED, ProposalState.UNDONE)
 
@@ -71,7 +60,7 @@ def curate(
     run: Session,
     ctx: typer.Context,
     propose: bool = flag("--propose", "Put what is new into the inbox; still no change."),
-    since: _Since = None,
+    since: str | None = option("--since", "Only what was written since: 2026-11-15, 12h, 3d, 2w."),
     ask: bool = flag("--ask", "Ask the model of `llm_url` about doubtful pairs: it costs."),
 ) -> None:
     """Show what could be tidied up; nothing is changed.
@@ -125,7 +114,10 @@ def log(run: Session) -> None:
 
 
 @app.command("show")
-def show(run: Session, id: _ProposalId) -> None:
+def show(
+    run: Session,
+    id: str = argument("ID", "The id of a proposal, or any unambiguous beginning."),
+) -> None:
     """Show one proposal with the memories that it is about.
 
     Example: bearinmind curate show k7f2
@@ -142,7 +134,12 @@ def show(run: Session, id: _ProposalId) -> None:
 
 @app.command("apply")
 def apply(
-    run: Session, ids: _ProposalIds = None, all_of: _AllOf = None, resolution: _Resolution = None
+    run: Session,
+    ids: _ProposalIds = None,
+    all_of: _AllOf = None,
+    resolution: Resolution | None = option(
+        "--as", "Which of two memories holds: newer, older, both, or merge."
+    ),
 ) -> None:
     """Do what proposals say; it can be undone.
 

@@ -14,10 +14,9 @@ import typer
 from bearinmind.app.requests import DraftFields, FilterFields, ListFields
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import InvalidQuery, MindError
-from bearinmind.recall.history import DEEPEST
-from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
+from bearinmind.recall.pipeline import LARGEST_POOL
 from bearinmind.remember.admit import check_past, check_time
-from bearinmind.types import LinkKind, SortBy, State, Trust
+from bearinmind.types import State, Trust
 
 
 def complete_category(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -87,20 +86,9 @@ Source = Annotated[str | None, typer.Option("--source", help="Where it was read.
 TrustClass = Annotated[
     Trust | None, typer.Option("--trust", help="How far its text may be relied on.")
 ]
-Sensitive = Annotated[
-    bool,
-    typer.Option("--sensitive", help="Encrypt it; it is found by its tags and keywords alone."),
-]
 Wait = Annotated[
     bool, typer.Option("--wait", help="End only when it is embedded and read, not just stored.")
 ]
-LinkSource = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="The id of the memory that the link begins at.")
-]
-LinkTarget = Annotated[
-    str, typer.Argument(metavar="TARGET", help="The id of the memory that the link ends at.")
-]
-Kind = Annotated[LinkKind, typer.Argument(metavar="KIND", help=f"One of {', '.join(LinkKind)}.")]
 
 # ---- which memories to look at ------------------------------------------------------------------
 
@@ -132,39 +120,6 @@ InStates = Annotated[
 ]
 ListLimit = Annotated[int, most("memories")]
 EntryLimit = Annotated[int, most("entries")]
-ConflictLimit = Annotated[int, most("conflicts")]
-ByImportance = Annotated[
-    bool, typer.Option("--by-importance", help="Begin with the most important.")
-]
-WithEarlier = Annotated[
-    bool,
-    typer.Option(
-        "--with-earlier",
-        help="Delete what they superseded, too, which would be live again otherwise.",
-    ),
-]
-Depth = Annotated[
-    int, typer.Option("--depth", min=1, max=DEEPEST, help="How many steps back, at most.")
-]
-LegWeights = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--leg-weight", metavar="LEG=WEIGHT", help="Just now, such as graph=0: off; repeatable."
-    ),
-]
-DecayDays = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--decay",
-        metavar="CATEGORY=DAYS",
-        help="After so many days a score has faded to 1/e; repeatable.",
-    ),
-]
-Before = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many before it.")]
-After = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many after it.")]
-Sorting = Annotated[
-    SortBy | None, typer.Option("--sort-by", help="The order in which the answer is shown.")
-]
 
 
 # ---- from options to the fields of a verb ------------------------------------------------------

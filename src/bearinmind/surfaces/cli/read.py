@@ -14,7 +14,7 @@ from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.lookup import MemoryCard
 from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
-from bearinmind.recall.history import USUAL_DEPTH
+from bearinmind.recall.history import DEEPEST, USUAL_DEPTH
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.remember.admit import check_past, is_time
 from bearinmind.surfaces import times
@@ -76,7 +76,7 @@ def list_memories(
         "--after", "Go on behind this memory; or the `next` of a page.", metavar="ID|NEXT"
     ),
     oldest_first: bool = flag("--oldest-first", "Begin with the oldest."),
-    by_importance: options.ByImportance = False,
+    by_importance: bool = flag("--by-importance", "Begin with the most important."),
     owner: options.OfOwner = None,
     state: options.InStates = None,
 ) -> None:
@@ -130,7 +130,13 @@ def get(
     run.reply(codec.to_data(answer) | _graph_data(card), human)
 
 
-def why(run: Session, id: options.Id, depth: options.Depth = USUAL_DEPTH) -> None:
+def why(
+    run: Session,
+    id: options.Id,
+    depth: int = option(
+        "--depth", "How many steps back, at most.", USUAL_DEPTH, min=1, max=DEEPEST
+    ),
+) -> None:
     """Show what led to a memory."""
     with run.existing() as mind:
         answer = WhyAnswer.of(mind, mind.why(id, depth=depth))
@@ -145,8 +151,8 @@ def timeline(
     around: str | None = argument(
         "ID|MOMENT", "A memory, or a time: 2026-11-15, 3d; now by default.", None
     ),
-    before: options.Before = 5,
-    after: options.After = 5,
+    before: int = option("--before", "How many before it.", 5, min=0, max=LARGEST_LIMIT),
+    after: int = option("--after", "How many after it.", 5, min=0, max=LARGEST_LIMIT),
     session: options.OfSession = None,
     owner: options.OfOwner = None,
     same_session: bool = flag("--same-session", "Only of the session of that memory."),

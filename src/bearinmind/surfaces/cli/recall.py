@@ -53,7 +53,7 @@ from bearinmind.trace import (
     Unlikely,
     WhyNot,
 )
-from bearinmind.types import Group, Hit, MemoryId, Placing, Verdict
+from bearinmind.types import Group, Hit, MemoryId, Placing, SortBy, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,7 +69,7 @@ def recall(
     limit: int | None = option("--limit", "Most memories to recall."),
     pool: int | None = option("--pool", "How deep each leg looks."),
     state: options.InStates = None,
-    sort_by: options.Sorting = None,
+    sort_by: SortBy | None = option("--sort-by", "The order in which the answer is shown."),
     focus: list[str] | None = option(
         "--focus", "A tag or category that matters more just now; repeatable."
     ),
@@ -82,8 +82,14 @@ def recall(
         "--min-probability", "Only hits that are at least this probable: 0 to 1."
     ),
     every: bool = flag("--all", "Show weak guesses too, as hits like the others."),
-    leg_weights: options.LegWeights = None,
-    decay: options.DecayDays = None,
+    leg_weights: list[str] | None = option(
+        "--leg-weight", "Just now, such as graph=0: off; repeatable.", metavar="LEG=WEIGHT"
+    ),
+    decay: list[str] | None = option(
+        "--decay",
+        "After so many days a score has faded to 1/e; repeatable.",
+        metavar="CATEGORY=DAYS",
+    ),
     trace: bool = flag("--trace", "Show how the answer was found."),
     why_not: str | None = option(
         "--why-not", "Say why this memory is not in the answer.", metavar="ID"
