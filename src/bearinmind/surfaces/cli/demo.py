@@ -214,7 +214,7 @@ def _ask(
     answer = mind.recall(question.text, **fields)
     labels = mind.graph.labels(graph_leg.concepts(hit.path for hit in answer.hits))
     lines += [answer_table(answer, labels), trace_line(answer)]
-    return codec.to_data(RecallAnswer.of(answer, with_trace=True)), lines
+    return codec.to_data(RecallAnswer.recalled(answer, with_trace=True)), lines
 
 
 def _opening(count: int, model: str) -> Text:

@@ -147,7 +147,7 @@ def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: b
         if with_trace:
             yield trace_tables(answer, labels)
 
-    run.reply(RecallAnswer.of(answer, with_trace=with_trace) if run.as_json else None, human)
+    run.reply(RecallAnswer.recalled(answer, with_trace=with_trace) if run.as_json else None, human)
 
 
 def answer_table(value: Answer, labels: Labels, user: str | None = None) -> RenderableType:

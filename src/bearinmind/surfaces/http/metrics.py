@@ -320,7 +320,7 @@ class TrafficCounter:
         try:
             self._keep([TrafficCount(*place, count) for place, count in counts.items()])
         except MindError as exc:
-            logs.note("counts wait for the store", code=exc.code)
+            logs.LOG.info("counts wait for the store", extra={"fields": {"code": exc.code}})
             with self._lock:
                 self._counts.update(counts)
 

@@ -146,16 +146,16 @@ class _Exchange:
         if caller and (told := self._headers.get(HOOK)):
             metrics.hook_ran(told)
         self._around.traffic.answered(caller.user if caller else None, route, status)
-        logs.note(
-            "request",
-            method=self._method,
-            route=route,
-            status=status,
-            ms=round(seconds * 1_000, 3),
-            user=caller.user if caller else None,
-            key=caller.key_id if caller else None,
-            request_id=self._id,
-        )
+        line = {
+            "method": self._method,
+            "route": route,
+            "status": status,
+            "ms": round(seconds * 1_000, 3),
+            "user": caller.user if caller else None,
+            "key": caller.key_id if caller else None,
+            "request_id": self._id,
+        }
+        logs.LOG.info("request", extra={"fields": line})
 
 
 class BrokenAnswer(Exception):

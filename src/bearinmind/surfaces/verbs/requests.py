@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
@@ -184,6 +185,8 @@ class ListedRequest(FilterRequest):
 
 class QueryRequest(FilterRequest):
     """A question."""
+
+    called: ClassVar[Mapping[str, str]] = {"query": "text", "trace": ""}
 
     query: Text
     expanded: Words = []

@@ -11,13 +11,14 @@ from functools import partial
 from http import HTTPStatus
 
 from bearinmind.app import Mind
+from bearinmind.curate.review import Review
 from bearinmind.learn.model import Learned, Message
+from bearinmind.proposals import Proposal
 from bearinmind.protocols import Statistics
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.update import Deleted
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
-from bearinmind.surfaces.verbs.curation_verbs import CURATION_VERBS
 from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
 from bearinmind.surfaces.verbs.server_verbs import ACCOUNT_VERBS, OWN_VERBS, SERVER_VERBS
 from bearinmind.surfaces.verbs.verb import Tool, Verb, reads, writes
@@ -29,18 +30,6 @@ _question = partial(Verb, access=Access.READ, method="POST")  # longer than an a
 _SPAN = {"created_from": "ISO 8601", "created_to": ""}
 _ID, _OTHER_ID = "k7f29qmxt4hd", "q2m8xt0vd5ja"
 _LINK = {"source": _OTHER_ID, "kind": "supersedes", "target": _ID}
-
-
-def recall(mind: Mind, request: r.RecallRequest) -> a.RecallAnswer:
-    """The memories that matter for a question."""
-    answer = mind.recall(request.query, **request.given("query", "trace"))
-    conflicts = mind.conflicts((hit.memory for hit in answer.hits), request.as_of)
-    return a.RecallAnswer.of(answer, conflicts, with_trace=request.trace)
-
-
-def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:
-    """Why a memory is not in an answer."""
-    return mind.why_not(request.query, request.id, **request.given("query", "id"))
 
 
 def list_memories(mind: Mind, request: r.ListRequest) -> a.ListAnswer:
@@ -59,18 +48,6 @@ def delete(mind: Mind, request: r.DeleteRequest) -> Deleted:
     if isinstance(memory, Deleted):
         return memory
     return Deleted(**{each.name: getattr(memory, each.name) for each in fields(memory)})
-
-
-def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
-    """What was remembered around a moment."""
-    timeline = mind.timeline(**request.given())
-    return a.TimelineAnswer.of(mind, timeline, request.as_of)
-
-
-def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
-    """What a sensitive memory says."""
-    content = mind.secrets.reveal(request.id, version=request.version)
-    return a.SecretAnswer(id=mind.get(request.id).id, content=content)
 
 
 def link(mind: Mind, request: r.NewLinkRequest) -> Link:
@@ -130,7 +107,8 @@ VERBS: tuple[Verb, ...] = (
     _question(
         name="recall",
         says="The memories that matter for a question, best first.",
-        function=recall,
+        takes=r.RecallRequest,
+        gives=a.RecallAnswer,
         path="/recall",
         example={"query": "where is the staging database", "limit": 5},
         tool_text=Tool(
@@ -157,7 +135,8 @@ VERBS: tuple[Verb, ...] = (
     _question(
         name="why_not",
         says="Why a memory is not in the answer to a question, and what would have let it in.",
-        function=why_not,
+        takes=r.WhyNotRequest,
+        gives=WhyNot,
         path="/why-not",
         command="recall --why-not",
         example={"query": "where is the staging database", "id": _OTHER_ID},
@@ -312,7 +291,8 @@ VERBS: tuple[Verb, ...] = (
     reads(
         name="timeline",
         says="What was remembered before and after a memory or a moment.",
-        function=timeline,
+        takes=r.TimelineRequest,
+        gives=a.TimelineAnswer,
         path="/timeline",
         tool_text=Tool(
             name="memory_timeline",
@@ -330,7 +310,8 @@ VERBS: tuple[Verb, ...] = (
     writes(  # it leaves a row in the audit log, and an agent that only reads needs no secret
         name="secrets.reveal",
         says="What a sensitive memory says; each time is written to the audit log.",
-        function=secret_get,
+        takes=r.SecretRequest,
+        gives=a.SecretAnswer,
         path="/memories/{id}/secret",
         command="secret get",
         example={"version": 1},
@@ -436,7 +417,77 @@ VERBS: tuple[Verb, ...] = (
         path="/brief",
     ),
     *OWN_VERBS,
-    *CURATION_VERBS,
+    writes(
+        name="curation.review",
+        says="Review all memories for what could be tidied up, perhaps into the inbox.",
+        takes=r.ReviewRequest,
+        gives=Review,
+        path="/curation/review",
+        command="curate",
+        example={"propose": True},
+        tool_text=Tool(
+            name="inbox_review",
+            says="Put duplicates, contradictions and outdated memories into the inbox.",
+            fields={"propose": "false: only say what they are"},
+            extra=True,
+        ),
+    ),
+    reads(
+        name="curation.proposals",
+        says="What waits for a decision, or was decided.",
+        takes=r.ProposalsRequest,
+        gives=a.ProposalsAnswer,
+        path="/proposals",
+        command="curate inbox",
+        tool_text=Tool(
+            name="inbox_list",
+            says="List proposed changes that wait for a decision.",
+            fields={"limit": ""},
+        ),
+    ),
+    reads(
+        name="curation.proposal",
+        says="One proposal.",
+        takes=r.OneRequest,
+        gives=Proposal,
+        path="/proposals/{id}",
+        command="curate show",
+    ),
+    writes(
+        name="curation.apply",
+        says="Do what a proposal says, or say which of two memories holds; it can be undone.",
+        takes=r.ApplyRequest,
+        gives=Proposal,
+        path="/proposals/{id}/apply",
+        command="curate apply",
+        example={"resolution": "newer"},
+        tool_text=Tool(
+            name="inbox_apply",
+            says="Do what a proposal says, once the user agrees.",
+            fields={"id": "", "resolution": "which of two memories holds"},
+        ),
+    ),
+    writes(
+        name="curation.dismiss",
+        says="Decide against a proposal; it is not made again.",
+        takes=r.DismissRequest,
+        gives=Proposal,
+        path="/proposals/{id}/dismiss",
+        command="curate dismiss",
+        example={"trust": "user"},
+        tool_text=Tool(name="inbox_dismiss", says="Decide against a proposal.", fields={"id": ""}),
+    ),
+    writes(
+        name="curation.undo",
+        says="Take back what a proposal did.",
+        takes=r.OneRequest,
+        gives=Proposal,
+        path="/proposals/{id}/undo",
+        command="curate undo",
+        tool_text=Tool(
+            name="inbox_undo", says="Take back a decision.", fields={"id": ""}, extra=True
+        ),
+    ),
 )
 
 ADMIN_VERBS: tuple[Verb, ...] = (*SERVER_VERBS, *ACCOUNT_VERBS)
