@@ -26,7 +26,6 @@ from bearinmind.surfaces.http import (
     auth,
     metrics,
     openapi,
-    provider_sign_in,
     responses,
     routes,
     sign_in,
@@ -80,7 +79,6 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     _tell_errors(app, service)
     streams.add(app, service)
     sign_in.add(app, service)
-    provider_sign_in.add(app, service)
     _add_reports(app, service)
     _add_health(app, service)
     status_page.add(app, service, lambda: _readiness(mind).degraded)
