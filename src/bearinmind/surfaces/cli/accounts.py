@@ -242,7 +242,6 @@ def _traffic_table(points: Sequence[TrafficPoint]) -> RenderableType:
 
 
 def _user_table(values: Sequence[User]) -> RenderableType:
-    """Users, a line each."""
     table = grid("-", "-", "")
     for value in values:
         disabled = f"disabled {minute(value.disabled_at)}" if value.disabled_at else ""
@@ -255,7 +254,6 @@ def _user_table(values: Sequence[User]) -> RenderableType:
 
 
 def _key_table(values: Sequence[Key], now: datetime) -> RenderableType:
-    """Keys, a line each."""
     table = grid("-", "-", "-", "-", "")
     for value in values:
         terms = parts(
@@ -376,20 +374,17 @@ _MAY = {Right.READ: "may read", Right.WRITE: "may read and write"}
 
 
 def _done_line(value: Share) -> RenderableType:
-    """What was just shared, or taken back."""
     line = styled("Shared " if value.ended_at is None else "Ended the share of ")
     line.append_text(_what(value)).append(" with ").append_text(styled(value.reader, STRONG))
     return line if value.ended_at else line.append(f", who {_MAY[value.right]}")
 
 
 def _share_table(own: Sequence[Share], others: Sequence[Share]) -> RenderableType:
-    """What a user shares, and what others share with that user."""
     listed = [*(_share_row("with", each) for each in own), *(_share_row("by", x) for x in others)]
     return grid("-", "-", "-", "", rows=listed)
 
 
 def _whole_share_table(shares: Sequence[Share]) -> RenderableType:
-    """What everybody shares, a line each."""
     rows = ((styled(share.owner, STRONG), *_share_row("with", share)) for share in shares)
     return grid("-", "-", "-", "-", "", rows=rows)
 

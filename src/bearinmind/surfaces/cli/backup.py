@@ -93,7 +93,6 @@ def restore_store(
 
 
 def _backed_up_lines(done: backups.BackedUp) -> Iterator[RenderableType]:
-    """What was backed up, and what restoring it will need."""
     facts = done.facts
     sealed = " and encrypted" if facts.recipients else ""
     yield styled(f"Backed up {_counted(facts)}{sealed} to {done.place}", GOOD)

@@ -393,7 +393,6 @@ _PLANNED = 20  # memories of a purge that are named
 
 
 def _plan_table(value: PurgePlan) -> RenderableType:
-    """What a purge removes for good."""
     table = grid("-", "-", "")
     for memory in value.memories[:_PLANNED]:
         deleted = "" if memory.deleted_at is None else f"deleted {day(memory.deleted_at)}"

@@ -73,7 +73,6 @@ def _show(run: Session) -> None:
 
 
 def _settings_table(origins: Iterable[Origin]) -> RenderableType:
-    """Every setting with its value, where that came from, and what it means."""
     table = grid("-", "", "")
     for origin in origins:
         default = origin.origin == "default"

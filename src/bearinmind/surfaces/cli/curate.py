@@ -265,7 +265,6 @@ Texts = Mapping[MemoryId, Memory]
 
 
 def _look_lines(value: Review, texts: Texts, *, proposed: bool) -> Iterator[RenderableType]:
-    """What curation found."""
     how = "by words and meaning" if value.by_meaning else "by words alone: nothing is embedded"
     shown = [each for each in value.proposals if each.id not in value.known]
     if shown:
@@ -288,14 +287,12 @@ def _look_lines(value: Review, texts: Texts, *, proposed: bool) -> Iterator[Rend
 
 
 def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
-    """Proposals, each with the memories that it is about."""
     if not values:
         return styled("No proposals.")
     return group(*(group(_head(x), *(_memory(id_, texts) for id_ in x.memories)) for x in values))
 
 
 def _proposal_card(value: Proposal, texts: Texts, because: Sequence[str]) -> RenderableType:
-    """Everything about one proposal."""
     said = {name: x for name, x in (value.evidence | value.change).items() if x is not None}
     facts = {k: ", ".join(x) if isinstance(x, list | tuple) else str(x) for k, x in said.items()}
     facts |= {"because": "; ".join(because)} if because else {}
@@ -309,7 +306,6 @@ def _proposal_card(value: Proposal, texts: Texts, because: Sequence[str]) -> Ren
 def _decided_lines(
     done: Sequence[Proposal], failed: Sequence[tuple[str, MindError]]
 ) -> Iterator[RenderableType]:
-    """What became of some proposals."""
     for value in done:
         line = styled(_DONE[value.state]).append(value.id, ID)
         word = value.undo.get("resolution")

@@ -202,7 +202,6 @@ _MIGRATE = "`bearinmind db migrate` brings it up to date."
 
 
 def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
-    """The state of an embedded server."""
     state = f"running (pid {value.pid})" if value.running else "not running"
     facts = {
         "embedded server": state if value.version else "not installed",
@@ -213,7 +212,6 @@ def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
 
 
 def _state_lines(value: DatabaseState) -> Iterator[RenderableType]:
-    """The state of a database."""
     extensions = (f"{name} {version}" for name, version in value.extensions.items())
     facts: dict[str, str | Text] = {
         "database": styled(f"{value.place}, {_size(value.bytes)}", STRONG),
@@ -283,7 +281,6 @@ def _indexes(indexes: Sequence[SpaceIndex]) -> RenderableType:
 
 
 def _migrated_lines(value: Opened) -> Iterator[RenderableType]:
-    """What a migration did."""
     if value.before is None:
         yield styled(f"Made the tables, with schema {value.schema}.")
     elif value.applied:
@@ -294,7 +291,6 @@ def _migrated_lines(value: Opened) -> Iterator[RenderableType]:
 
 
 def _distributed_lines(value: Distribution) -> Iterator[RenderableType]:
-    """How tables were spread."""
     if value.emptied:
         yield styled(f"Removed from the coordinator's own disk: {_listed(value.emptied)}.")
     if value.queued:

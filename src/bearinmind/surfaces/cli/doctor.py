@@ -372,7 +372,6 @@ def _hooks(folder: Path, settings: Settings) -> Iterator[Check]:
 
 
 def _check_table(values: Iterable[Check]) -> RenderableType:
-    """What was looked at, whether it is well, and what to do if not."""
     table = grid("-", "-", "")
     for value in values:
         mark = styled("ok", GOOD) if value.good else styled("problem", BAD)

@@ -191,7 +191,6 @@ _LINE = 100  # characters of a memory beside a concept
 
 # ---- concepts ----------------------------------------------------------------------------------
 def _concept_table(values: Sequence[Concept]) -> RenderableType:
-    """Concepts by how many memories mention them."""
     if not values:
         return styled("No memory that is meant here mentions a concept.")
     table = grid(">", "-", "")
@@ -205,7 +204,6 @@ def _concept_table(values: Sequence[Concept]) -> RenderableType:
 def _concept_card(
     value: ConceptCard, memories: Mapping[MemoryId, Memory], labels: Labels
 ) -> RenderableType:
-    """A concept with its relations and its memories."""
     lines: list[RenderableType] = [_heading(value.concept)]
     if value.concept.aliases:
         lines.append(parts("also", ", ".join(value.concept.aliases)))
@@ -224,7 +222,6 @@ def _concept_card(
 
 # ---- walks -------------------------------------------------------------------------------------
 def _neighbour_lines(value: Neighbours) -> RenderableType:
-    """What is one step away from a concept."""
     table = grid("-", "-", "")
     for each in value.found:
         shared = f"{memory_count(len(each.memories))} with it"
@@ -243,7 +240,6 @@ def _neighbour_lines(value: Neighbours) -> RenderableType:
 
 
 def _path_lines(value: Path, memories: Mapping[MemoryId, Memory], labels: Labels) -> RenderableType:
-    """The way between two concepts, a line for each step."""
     lines: list[RenderableType] = [_heading(value.start)]
     if value.steps:
         table = grid("-", "-", "")
@@ -261,7 +257,6 @@ def _path_lines(value: Path, memories: Mapping[MemoryId, Memory], labels: Labels
 
 
 def _subgraph_lines(value: Subgraph) -> RenderableType:
-    """The concepts around one, and what joins them."""
     labels = {each.name: each.label for each in value.concepts}
     lines: list[RenderableType] = [_heading(value.centre), _concept_table(value.concepts[1:])]
     if value.relations:
@@ -346,7 +341,6 @@ _ROLES = {
 
 
 def _card_data(value: ConceptCard, memories: Mapping[MemoryId, Memory]) -> dict[str, Any]:
-    """A concept with its relations and its memories."""
     return {
         "concept": value.concept,
         "relations": value.relations,

@@ -211,7 +211,6 @@ def _summary(done: GraphImported) -> str:
 
 # ---- relations and merges ----------------------------------------------------------------------
 def _contradiction_table(values: Sequence[Contradiction], labels: Labels) -> RenderableType:
-    """Pairs of relations that cannot both hold."""
     if not values:
         return styled("No two relations contradict each other.")
     table = grid(">", "")
@@ -224,7 +223,6 @@ def _contradiction_table(values: Sequence[Contradiction], labels: Labels) -> Ren
 
 
 def _merge_table(values: Sequence[Merge], *, likely: bool = False) -> RenderableType:
-    """Names that mean another concept, or may."""
     if not values:
         return styled(
             "No two concepts look like one." if likely else "No concept is merged into another."

@@ -154,7 +154,6 @@ def _data(changes: Sequence[Change], backups: list[Path], *, made: bool) -> dict
 
 
 def _lines(now: Status) -> Iterator[str]:
-    """How the hooks are doing, for people."""
     if not now.installed:
         yield "The hooks are not installed: `bearinmind hooks install` does it."
         return

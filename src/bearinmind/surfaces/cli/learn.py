@@ -78,7 +78,6 @@ def brief(
 
 
 def _learned_lines(answer: Learned) -> Iterator[Text]:
-    """What became of everything that looked worth keeping."""
     would = answer.dry_run
     yield from _taken("Would store" if would else "Stored", answer.stored)
     yield from _taken("Would propose" if would else "Proposed", answer.proposed)
@@ -94,7 +93,6 @@ def _learned_lines(answer: Learned) -> Iterator[Text]:
 
 
 def _status_lines(status: LearningStatus) -> Iterator[Text]:
-    """How learning is set up."""
     if status.mode == "off":
         yield styled("learn = off: nothing is read, and no token is spent")
     elif status.model is None:
@@ -126,7 +124,6 @@ def _messages_in(file: Path) -> list[Message]:
 
 
 def _message_of(content: bytes) -> list[Message]:
-    """A text as the one message of a user."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as exc:

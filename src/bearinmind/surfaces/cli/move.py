@@ -109,7 +109,6 @@ def _reply_exported(run: Session, file: str, done: Exported) -> None:
 
 
 def _imported_lines(done: FilesImported) -> Iterator[RenderableType]:
-    """What was added or would be, and what was left out."""
     for file, name in done.formats.items():
         if name != OWN:
             yield styled(f"{file}: {name}", QUIET)
@@ -211,7 +210,6 @@ _LESSER = {"standing", "index_facts"}
 
 
 def _moved_lines(value: Moved, source: str, target: str) -> Iterator[RenderableType]:
-    """What was moved."""
     yield _counted({each.table: each.rows for each in value.tables})
     yield styled(f"Moved into {target}: counts and hashes are the same at both ends", GOOD)
     if value.renumbered:

@@ -213,7 +213,6 @@ def _graph_rows(value: MemoryCard) -> list[tuple[str, Text]]:
 
 
 def _graph_data(value: MemoryCard) -> dict[str, Any]:
-    """What a memory mentions and states."""
     return {
         "concepts": [
             {"name": each.name, "label": each.label, "kind": each.kind, "role": role}
@@ -271,7 +270,6 @@ def _memory_card(
 
 
 def _version_table(values: Sequence[Memory]) -> RenderableType:
-    """Every version of a memory, oldest first."""
     table = grid(">", "-", "")
     for value in values:
         what = styled("deleted", NOTICE) if value.deleted_at else styled(value.content)
@@ -311,7 +309,6 @@ def _leaf(memory: Memory, word: str = "", outdated: Outdated | None = None) -> T
 
 
 def _timeline_table(value: TimelineAnswer, user: str) -> RenderableType:
-    """What was remembered around a moment, oldest first; what others share with its owner."""
     table = grid("-", "-", "")
     for memory in (*value.before, value.anchor, *value.after):
         if memory is None:
@@ -336,7 +333,6 @@ _BY = {
 
 
 def _history_table(value: HistoryAnswer, user: str) -> RenderableType:
-    """The states of a thing, oldest first, with the span of each."""
     table = grid("-", "")
     for number, chain in enumerate(value.chains):
         if number:
@@ -427,7 +423,6 @@ def graph_data(work: WorkStatus, counts: GraphCounts) -> dict[str, Any]:
 def _table(
     value: Statistics, place: str, facts: StoreFacts, work: WorkStatus, graph: GraphCounts
 ) -> RenderableType:
-    """Counts of what is stored."""
     unread = _unfinished(work.of_kind(EXTRACT), "to read")
     rows = {
         "store": f"{place} ({facts})",

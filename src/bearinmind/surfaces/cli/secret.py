@@ -128,7 +128,6 @@ def _rotated(done: Rotated, where: str) -> Iterable[RenderableType]:
 
 
 def _status_table(value: VaultStatus) -> RenderableType:
-    """Where the key is, and what it opens."""
     newest, *older = value.key_ids or [""]
     if not newest and not value.problem:
         newest = "none yet: it is made when first needed"

@@ -238,7 +238,6 @@ _CONTENT = 100  # characters of a version in the list of conflicts
 
 
 def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """Memories are synced with a server from now on."""
     yield styled(f"Connected to {peer.url} as {peer.user}.")
     yield styled(
         f"`bearinmind sync` sends {many(waits, 'change')} and gets what is there; from then on "
@@ -248,14 +247,12 @@ def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
 
 
 def _disconnected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """Syncing has ended."""
     yield styled(f"Disconnected from {peer.url}. Your memories stay, here and there.")
     if waits:
         yield styled(f"It never got {many(waits, 'change')} made here.", NOTICE)
 
 
 def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
-    """What a round did."""
     line = f"Got {many(value.pulled, 'change')}, sent {value.pushed:,}."
     if value.merged:
         line += f" Changed on both sides and merged: {value.merged:,}."
@@ -271,7 +268,6 @@ def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
 
 
 def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator[RenderableType]:
-    """The state of a replica, and what waits."""
     peer = value.peer
     rows: list[tuple[str, str | Text]] = [("server", f"{peer.url} as {peer.user}")]
     for name, at, error in (
@@ -304,7 +300,6 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
 
 
 def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType]:
-    """Conflicts with both versions."""
     if not values:
         yield styled("There are no conflicts.")
         return

@@ -162,7 +162,6 @@ _RETRY = "`bearinmind work --retry-dead` tries again, once the cause is gone."
 
 
 def _status_lines(value: WorkStatus, *, at_work: bool, embeds: bool) -> Iterator[RenderableType]:
-    """The state of background work."""
     if not value.spaces and not value.extractor:
         yield styled(_before_the_first(value, embeds=embeds))
         return
@@ -210,7 +209,6 @@ def _to_do(value: WorkStatus) -> str:
 
 
 def _done_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
-    """What a worker did, and what is left."""
     done = (
         (EMBED, "Embedded {}."),
         (EXTRACT, "Read {} for the graph."),
@@ -265,7 +263,6 @@ def _graph_line(value: WorkStatus) -> str:
 
 
 def _reembedded_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
-    """Which space answers after a re-embedding, and what is left."""
     if left.active is None:
         yield styled("Semantic recall is off: the `embedder` setting is none.")
         return

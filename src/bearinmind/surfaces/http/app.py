@@ -136,8 +136,6 @@ class Metadata:
 
 
 def _add_health(app: FastAPI, service: Service) -> None:
-    """Give health, readiness and metrics their routes."""
-
     async def healthz() -> Response:
         return responses.noun_answer(Alive())
 

@@ -151,8 +151,6 @@ _PAGE = """<!doctype html>
 
 
 def _add_provider(app: FastAPI, service: Service) -> None:
-    """Give signing in at a provider its routes."""
-
     async def answered(
         answer: Callable[[Service, Request], Response], request: Request
     ) -> Response:

@@ -75,7 +75,6 @@ def _is_admin(service: Service, request: Request) -> bool:
 
 
 def _rows(state: StoreState) -> Iterator[Row]:
-    """What an administrator reads about the store."""
     if state.facts and state.facts.bytes is not None:
         yield "Store", f"{state.facts.bytes / _MIB:,.1f} MiB"
     if state.work:
