@@ -18,13 +18,13 @@ from bearinmind.protocols import AuditEntry, Step, TrafficKind, TrafficPoint, Us
 from bearinmind.surfaces import times, transfer
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import Session, version, write_json
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     ID,
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     day,
     grid,
     headed,
@@ -32,6 +32,8 @@ from bearinmind.surfaces.cli.terminal import (
     minute,
     parts,
     styled,
+    version,
+    write_json,
 )
 from bearinmind.types import Access, Key, Right, Share
 

@@ -14,8 +14,7 @@ from bearinmind.errors import InvalidInput
 from bearinmind.store import backup as backups
 from bearinmind.store.factory import Access
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, many, minute, styled
+from bearinmind.surfaces.cli.terminal import GOOD, QUIET, Session, counting, many, minute, styled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

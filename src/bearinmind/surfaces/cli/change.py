@@ -14,20 +14,20 @@ from bearinmind.errors import EmptyContent, InvalidInput, MindError
 from bearinmind.remember.admit import check_time
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.update import Deleted
-from bearinmind.surfaces.cli import options, session
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.main import tell
+from bearinmind.surfaces.cli.memories import link_text
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
     QUIET,
+    Session,
     day,
     grid,
     group,
-    link_text,
     many,
     memory_count,
-    outcome_line,
     safe,
     styled,
 )
@@ -115,7 +115,7 @@ def store(
                 "memory": outcome.memory,
                 "may_replace": tuple(outcome.may_replace),
             },
-            lambda: [outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
+            lambda: [_outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
         )
 
 
@@ -209,7 +209,7 @@ def _update(
     word = "Updated" if memory.version > before.version else "Unchanged"
     if memory.version > before.version:
         run.start_worker()
-    run.reply({"outcome": word.lower(), "memory": memory}, lambda: [outcome_line(word, memory)])
+    run.reply({"outcome": word.lower(), "memory": memory}, lambda: [_outcome_line(word, memory)])
 
 
 def _plain_versions(mind: Mind, memory: Memory) -> int:
@@ -337,6 +337,12 @@ def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
             run.note_traces()
 
 
+def _outcome_line(word: str, memory: Memory) -> Text:
+    """What was done with a memory."""
+    line = styled(f"{word} ").append(memory.id, style=ID)
+    return line.append("  ").append(one_line(safe(memory.content)), style=QUIET)
+
+
 def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:
     """The words to put in place of the present ones."""
     if none and new:
@@ -363,9 +369,9 @@ def _each(
         except MindError as exc:
             failed.append(exc)
     if done:
-        run.reply({"memories": done}, lambda: [outcome_line(word, memory) for memory in done])
+        run.reply({"memories": done}, lambda: [_outcome_line(word, memory) for memory in done])
     for error in failed[1:]:
-        session.tell(error, as_json=run.as_json)
+        tell(error, as_json=run.as_json)
     if failed:
         raise failed[0]
     return done

@@ -9,8 +9,7 @@ import typer
 
 from bearinmind.config import PREFIX, Configuration, Origin, with_setting
 from bearinmind.surfaces.cli.options import argument
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, grid, styled
+from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, Session, grid, styled
 from bearinmind.surfaces.lines import created
 from bearinmind.text.store_name import StoreName
 

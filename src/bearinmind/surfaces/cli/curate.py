@@ -18,7 +18,6 @@ from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.remember.admit import check_past
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     GOOD,
@@ -26,6 +25,7 @@ from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     day,
     fields,
     group,

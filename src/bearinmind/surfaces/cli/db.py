@@ -11,8 +11,16 @@ import typer
 
 from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import require_driver, server_of, url_of
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import NOTICE, STRONG, counting, fields, headed, many, styled
+from bearinmind.surfaces.cli.terminal import (
+    NOTICE,
+    STRONG,
+    Session,
+    counting,
+    fields,
+    headed,
+    many,
+    styled,
+)
 from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from bearinmind.recall import graph_leg
 from bearinmind.store.new_file import refuse_existing
 from bearinmind.surfaces.cli.options import option
 from bearinmind.surfaces.cli.recall import answer_table, trace_line, why_not_table
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
+from bearinmind.surfaces.cli.terminal import GOOD, STRONG, Session, counting, styled
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.types import Link, LinkKind, MemoryId, Resolution, Trust
 

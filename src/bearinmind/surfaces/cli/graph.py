@@ -16,21 +16,19 @@ from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces.cli import graph_change, options
+from bearinmind.surfaces.cli.memories import Labels, relation_facts, statement
 from bearinmind.surfaces.cli.options import argument, flag, option, with_filters
-from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
     QUIET,
     STRONG,
-    Labels,
+    Session,
     grid,
     group,
     many,
     memory_count,
     parts,
-    relation_facts,
-    statement,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD

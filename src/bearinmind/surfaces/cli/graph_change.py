@@ -10,20 +10,18 @@ import typer
 
 from bearinmind.concepts import ConceptName, Merge, Relation
 from bearinmind.graph.contradictions import Contradiction
+from bearinmind.surfaces.cli.memories import Labels, relation_words, statement
 from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.read import graph_data
-from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     STRONG,
-    Labels,
+    Session,
     counting,
     day,
     grid,
     many,
     parts,
-    relation_words,
-    statement,
     styled,
 )
 from bearinmind.surfaces.cli.work import (

@@ -12,8 +12,7 @@ import typer
 
 from bearinmind.errors import InvalidInput
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import Session, write_json
-from bearinmind.surfaces.cli.terminal import styled
+from bearinmind.surfaces.cli.terminal import Session, styled, write_json
 from bearinmind.surfaces.hooks.agents import Client, Event, Scope
 
 if TYPE_CHECKING:

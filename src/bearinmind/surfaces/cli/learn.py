@@ -12,9 +12,9 @@ from bearinmind.errors import EmptyContent, InvalidInput
 from bearinmind.learn.learner import LearningStatus
 from bearinmind.learn.model import Learned, LearnedItem, Message, Role
 from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.memories import memory_list
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import QUIET, memory_list, parts, styled
+from bearinmind.surfaces.cli.terminal import QUIET, Session, parts, styled
 from bearinmind.surfaces.hooks.standalone.turns import Transcript
 from bearinmind.surfaces.lines import STANDARD, translated
 from bearinmind.surfaces.verbs.answers import BriefAnswer

@@ -17,8 +17,18 @@ from bearinmind.store.migrate_store import preview as look_at
 from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
-from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
+from bearinmind.surfaces.cli.terminal import (
+    GOOD,
+    QUIET,
+    SHOWN_PROBLEMS,
+    Session,
+    counting,
+    grid,
+    many,
+    memory_count,
+    styled,
+    version,
+)
 from bearinmind.surfaces.foreign import NAMES, OWN, FilesImport, FilesImported
 from bearinmind.surfaces.lines import STANDARD
 from bearinmind.text.store_name import StoreFile, StoreName, store_name

@@ -19,32 +19,34 @@ from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.remember.admit import check_past, is_time
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.memories import (
+    facts,
+    listed_line,
+    memory_list,
+    origins,
+    outdated_mark,
+    outdated_words,
+    shared_by,
+    state_words,
+    statement,
+    towards,
+)
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
     QUIET,
     STRONG,
-    facts,
+    Session,
     fields,
     grid,
     group,
-    listed_line,
     many,
     memory_count,
-    memory_list,
     minute,
-    origins,
-    outdated_mark,
-    outdated_words,
     parts,
     safe,
-    shared_by,
-    state_words,
-    statement,
     styled,
-    towards,
     tree,
 )
 from bearinmind.surfaces.verbs.answers import (

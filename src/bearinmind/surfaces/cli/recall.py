@@ -13,27 +13,24 @@ from bearinmind.recall.graph_leg import Labels
 from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.second_look import ANSWERS
 from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.memories import facts, outdated_mark, shared_by, towards
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     ID,
     NOTICE,
     QUIET,
     STRONG,
-    facts,
+    Session,
     fields,
     grid,
     group,
     headed,
     many,
     number,
-    outdated_mark,
     parts,
     safe,
-    shared_by,
     styled,
-    towards,
 )
 from bearinmind.surfaces.lines import STANDARD, read_text
 from bearinmind.surfaces.times import day_in_words

@@ -12,16 +12,16 @@ from bearinmind import codec
 from bearinmind.app import open_vault
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.accounts import audit_table
+from bearinmind.surfaces.cli.memories import memory_list
 from bearinmind.surfaces.cli.options import flag, option
-from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     NOTICE,
     QUIET,
+    Session,
     counting,
     fields,
     many,
-    memory_list,
     styled,
 )
 from bearinmind.surfaces.verbs.answers import ListAnswer

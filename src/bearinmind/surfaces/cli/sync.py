@@ -20,13 +20,14 @@ from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.surfaces import lines
 from bearinmind.surfaces.background import stopping_on_signals
 from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.main import INTERRUPTED, tell
 from bearinmind.surfaces.cli.options import argument, flag, option
-from bearinmind.surfaces.cli.session import INTERRUPTED, Session, tell
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     counting,
     fields,
     grid,

@@ -14,13 +14,14 @@ from bearinmind.errors import InvalidInput, StoreReadOnly
 from bearinmind.graph.extractors import ExtractionPlan
 from bearinmind.protocols import GraphCounts, KnownSpace
 from bearinmind.surfaces.background import stay, stopping_on_signals
+from bearinmind.surfaces.cli.main import INTERRUPTED
 from bearinmind.surfaces.cli.options import flag
-from bearinmind.surfaces.cli.session import INTERRUPTED, Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     counting,
     fields,
     headed,
