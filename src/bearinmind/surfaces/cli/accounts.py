@@ -211,7 +211,7 @@ def _now() -> datetime:
 def audit(
     run: Session,
     everybody: bool = flag("--everybody", "What was done to any user's, not only to yours."),
-    limit: options.EntryLimit = 20,
+    limit: int = options.most("entries"),
 ) -> None:
     """Show who read secrets, shared, or changed users and keys."""
     with run.reading({"entries": []}) as mind:
@@ -305,7 +305,8 @@ _Reader = Annotated[str, typer.Argument(metavar="USER", help="The name of the ot
 @share_app.command("memory")
 def share_memory(
     run: Session,
-    id: options.Id,
+    *,
+    id: str = options.ID,
     reader: _Reader,
     write: bool = flag("--write", "They may also update, delete and restore it."),
 ) -> None:

@@ -53,58 +53,38 @@ if TYPE_CHECKING:
 _PAGE = 1_000
 
 
+@options.taking(described=options.described, origin=options.origin)
 def store(
     run: Session,
-    content: options.Content = None,
-    file: options.File = None,
-    category: options.Category = None,
-    tag: options.Tags = None,
-    keyword: options.Keywords = None,
-    importance: options.Importance = None,
+    *,
+    content: str | None = options.CONTENT,
+    file: Path | None = options.FILE,
+    described: dict[str, Any],
     created_at: str | None = option("--created-at", "When it was learned, if not just now."),
-    valid_from: options.ValidFrom = None,
-    valid_to: options.ValidTo = None,
-    agent: options.Agent = None,
-    session: options.SessionName = None,
-    project: options.Project = None,
-    source: options.Source = None,
-    trust: options.TrustClass = None,
+    origin: dict[str, Any],
     supersedes: list[str] | None = option(
         "--supersedes", "A memory that it replaces; repeatable.", metavar="ID"
     ),
     sensitive: bool = flag(
         "--sensitive", "Encrypt it; it is found by its tags and keywords alone."
     ),
-    wait: options.Wait = False,
+    wait: bool = options.WAIT,
 ) -> None:
     """Remember something."""
-    fields = options.draft_fields(
-        tags=tag,
-        keywords=keyword,
-        created_at=created_at,
-        valid_from=valid_from,
-        valid_to=valid_to,
-        category=category,
-        importance=importance,
-        agent=agent,
-        session=session,
-        project=project,
-        source=source,
-        trust=trust,
-        sensitive=sensitive,
-    )
+    learned = options.without_none({"created_at": check_time(created_at, "--created-at")})
+    fields = {**described, **learned, **origin}
     text = _text(content, file, or_piped=True)
     if text is None:
         raise EmptyContent("no content was given", hint=_HOW_TO_GIVE)
     with run.open() as mind:
-        outcome = mind.store(text, supersedes=supersedes or (), **fields)
+        outcome = mind.store(text, supersedes=supersedes or (), sensitive=sensitive, **fields)
         _note_sealing(run, mind, outcome.memory, flagged=sensitive)
         if wait:
             run.wait_for_work(mind)
         stored = isinstance(outcome, Stored)
         if stored and not wait:
             run.start_worker()
-        if not stored and {*fields} - {"sensitive", "trust"}:
+        if not stored and {*fields} - {"trust"}:
             run.note(
                 f"Its other fields stay: `bearinmind update {outcome.memory.id}` changes them."
             )
@@ -135,25 +115,18 @@ def offers(outcome: Outcome) -> Iterator[Text]:
         yield styled(f"{command} settles {it}; or `older`, `both`, `merge`.", QUIET)
 
 
+@options.taking(described=options.described, origin=options.origin)
 def update(
     run: Session,
-    id: options.Id,
-    content: options.Content = None,
-    file: options.File = None,
-    category: options.Category = None,
-    tag: options.Tags = None,
+    *,
+    id: str = options.ID,
+    content: str | None = options.CONTENT,
+    file: Path | None = options.FILE,
+    described: dict[str, Any],
     no_tags: bool = flag("--no-tags", "Take all tags away."),
-    keyword: options.Keywords = None,
     no_keywords: bool = flag("--no-keywords", "Take all keywords away."),
-    importance: options.Importance = None,
-    valid_from: options.ValidFrom = None,
-    valid_to: options.ValidTo = None,
     always_valid: bool = flag("--always-valid", "Take the valid-from / valid-to span away."),
-    agent: options.Agent = None,
-    session: options.SessionName = None,
-    project: options.Project = None,
-    source: options.Source = None,
-    trust: options.TrustClass = None,
+    origin: dict[str, Any],
     sensitive: bool | None = option(
         "--sensitive/--not-sensitive",
         "Encrypt it with all its versions, or make it an ordinary memory.",
@@ -163,22 +136,15 @@ def update(
     ),
 ) -> None:
     """Change a memory; the version before stays readable."""
-    changes = options.without_none(
-        {
-            "content": _text(content, file, or_piped=False),
-            "category": category,
-            "tags": _replaced(options.words(tag), no_tags, "tag"),
-            "keywords": _replaced(options.words(keyword), no_keywords, "keyword"),
-            "importance": importance,
-            "sensitive": sensitive,
-            "valid_from": check_time(valid_from, "--valid-from"),
-            "valid_to": check_time(valid_to, "--valid-to"),
-            "always_valid": always_valid or None,
-        }
-    )
-    origin = options.without_none(
-        {"agent": agent, "session": session, "project": project, "source": source, "trust": trust}
-    )
+    text = _text(content, file, or_piped=False)
+    given = {"content": text, "sensitive": sensitive, "always_valid": always_valid or None}
+    changes = {**described, **options.without_none(given)}
+    for word, none in {"tag": no_tags, "keyword": no_keywords}.items():
+        if none and changes.get(f"{word}s"):
+            raise InvalidInput(
+                f"--{word} and --no-{word}s contradict each other", hint="Give one of the two."
+            )
+        changes |= {f"{word}s": ()} if none else {}
     if not changes and not origin:
         raise InvalidInput(
             "no change was given", hint="Give new content or one of `bearinmind update --help`."
@@ -221,7 +187,7 @@ def _plain_versions(mind: Mind, memory: Memory) -> int:
 
 def delete(
     run: Session,
-    ids: options.Ids,
+    ids: list[str] = options.IDS,
     with_earlier: bool = flag(
         "--with-earlier", "Delete what they superseded, too, which would be live again otherwise."
     ),
@@ -237,7 +203,7 @@ def delete(
                 run.note(f"note: deleted with {memory.id}: {', '.join(memory.deleted_too)}")
 
 
-def restore(run: Session, ids: options.Ids) -> None:
+def restore(run: Session, ids: list[str] = options.IDS) -> None:
     """Bring deleted memories back."""
     with run.existing() as mind:
         _each(run, mind.restorable, ids, mind.restore, "Restored")
@@ -284,7 +250,7 @@ def link(
 
 def resolve(
     run: Session,
-    id: options.Id,
+    id: str = options.ID,
     resolution: Resolution = argument("WORD", f"One of {', '.join(Resolution)}."),
     other: list[str] | None = option(
         "--other", "Beside this memory; repeatable. Else all it may replace.", metavar="ID"
@@ -341,15 +307,6 @@ def _outcome_line(word: str, memory: Memory) -> Text:
     """What was done with a memory."""
     line = styled(f"{word} ").append(memory.id, style=ID)
     return line.append("  ").append(one_line(safe(memory.content)), style=QUIET)
-
-
-def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:
-    """The words to put in place of the present ones."""
-    if none and new:
-        raise InvalidInput(
-            f"--{what} and --no-{what}s contradict each other", hint="Give one of the two."
-        )
-    return () if none else None if new is None else tuple(new)
 
 
 def _each(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -17,7 +17,7 @@ from bearinmind.protocols import GraphCounts
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces.cli import graph_change, options
 from bearinmind.surfaces.cli.memories import Labels, relation_facts, statement
-from bearinmind.surfaces.cli.options import argument, flag, option, with_filters
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
@@ -40,11 +40,15 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(no_args_is_help=True)
-Limit = Annotated[int, options.most("concepts")]
+_filtered = options.taking(filters=options.filters)
 
 
 def neighbours(
-    run: Session, concept: graph_change.ConceptText, filters: FilterFields, limit: Limit = 20
+    run: Session,
+    *,
+    concept: graph_change.ConceptText,
+    limit: int = options.most("concepts"),
+    filters: FilterFields,
 ) -> None:
     """Show what a concept is joined to.
 
@@ -59,10 +63,11 @@ def neighbours(
 
 def path(
     run: Session,
-    filters: FilterFields,
+    *,
     start: str = argument("FROM", "A concept, by its name."),
     goal: str = argument("TO", "Another concept."),
     longest: int = option("--longest", "Most steps to take.", 4, min=1, max=8),
+    filters: FilterFields,
 ) -> None:
     """Show the shortest way between two concepts.
 
@@ -73,7 +78,7 @@ def path(
     with run.existing(ConceptNotFound) as mind:
         answer = mind.graph.path(start, goal, longest=longest, **filters)
         ids = {id_ for step in answer.steps for id_ in step.memories[:1]}
-        memories = mind.graph.memories(ids, options.moment(filters, "as_of"))
+        memories = mind.graph.memories(ids, filters.get("as_of"))
         labels = mind.graph.labels({step.target for step in answer.steps})
     run.reply(
         {**codec.to_data(answer), "found": answer.is_found},
@@ -83,10 +88,11 @@ def path(
 
 def subgraph(
     run: Session,
+    *,
     concept: graph_change.ConceptText,
-    filters: FilterFields,
     hops: int = option("--hops", "Most steps from it.", 1, min=1, max=4),
-    limit: Annotated[int, options.most("concepts", LARGEST_LIMIT)] = 30,
+    limit: int = options.most("concepts", 30, LARGEST_LIMIT),
+    filters: FilterFields,
 ) -> None:
     """Show the concepts around one, and what joins them.
 
@@ -99,9 +105,10 @@ def subgraph(
 
 def hubs(
     run: Session,
-    filters: FilterFields,
+    *,
     containing: str | None = option("--containing", "Only with this text in their name."),
-    limit: Limit = 20,
+    limit: int = options.most("concepts"),
+    filters: FilterFields,
 ) -> None:
     """Show the concepts that most memories mention.
 
@@ -114,9 +121,10 @@ def hubs(
 
 def show(
     run: Session,
+    *,
     concept: graph_change.ConceptText,
+    limit: int = options.most("memories"),
     filters: FilterFields,
-    limit: options.ListLimit = 20,
 ) -> None:
     """Show a concept with its relations and its memories.
 
@@ -124,19 +132,20 @@ def show(
     """
     with run.existing(ConceptNotFound) as mind:
         card = mind.graph.concept(concept, limit=limit, **filters)
-        memories = mind.graph.memories(card.mentions, options.moment(filters, "as_of"))
+        memories = mind.graph.memories(card.mentions, filters.get("as_of"))
         labels = mind.graph.labels(graph_change.ends(card.relations))
     run.reply(_card_data(card, memories), lambda: [_concept_card(card, memories, labels)])
 
 
 def export_graph(
     run: Session,
-    filters: FilterFields,
+    *,
     to: Literal["graphml", "json"] = option(
         "--format", "GraphML, or JSON with nodes and edges.", "graphml"
     ),
     output: str = option("--output", "Where to; `.gz` compresses it.", "-", metavar="FILE"),
     no_memories: bool = flag("--no-memories", "Only concepts and relations."),
+    filters: FilterFields,
 ) -> None:
     """Write the graph for Gephi, yEd or networkx.
 
@@ -166,11 +175,11 @@ def stats(run: Session) -> None:
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "build": graph_change.build,
-    "neighbours": with_filters(neighbours),
-    "path": with_filters(path),
-    "subgraph": with_filters(subgraph),
-    "hubs": with_filters(hubs),
-    "show": with_filters(show),
+    "neighbours": _filtered(neighbours),
+    "path": _filtered(path),
+    "subgraph": _filtered(subgraph),
+    "hubs": _filtered(hubs),
+    "show": _filtered(show),
     "contradictions": graph_change.contradictions,
     "resolve": graph_change.resolve,
     "retract": graph_change.retract,
@@ -178,7 +187,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "unmerge": graph_change.unmerge,
     "merges": graph_change.merges,
     "import": graph_change.import_triples,
-    "export": with_filters(export_graph),
+    "export": _filtered(export_graph),
     "stats": stats,
 }
 for _name, _command in COMMANDS.items():

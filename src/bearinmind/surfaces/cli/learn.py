@@ -32,9 +32,9 @@ def learn(
         "The transcript of a session (JSON lines), or a text; `-` reads standard input.",
         None,
     ),
-    agent: options.Agent = None,
-    session: options.SessionName = None,
-    project: options.Project = None,
+    agent: str | None = options.AGENT,
+    session: str | None = options.SESSION,
+    project: str | None = options.PROJECT,
     dry_run: bool = flag("--dry-run", "Keep nothing: only say what would be learned."),
     status: bool = flag("--status", "Show how learning is set up and what it cost today."),
 ) -> None:

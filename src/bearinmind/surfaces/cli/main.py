@@ -255,7 +255,7 @@ def _guard(group: typer.Typer) -> None:
 
 def as_command(command: Callable[..., None]) -> Callable[..., None]:
     """A command as Typer is to see it: its session is made from the context and `--json`."""
-    from bearinmind.surfaces.cli.options import Json, sign  # noqa: PLC0415
+    from bearinmind.surfaces.cli.options import Json, parameters_of, sign  # noqa: PLC0415
     from bearinmind.surfaces.cli.terminal import Session  # noqa: PLC0415
 
     parameters = inspect.signature(command).parameters
@@ -268,7 +268,11 @@ def as_command(command: Callable[..., None]) -> Callable[..., None]:
         context = {"ctx": ctx} if keeps_context else {}
         command(run=Session.of(ctx, as_json=bool(as_json)), **context, **values)
 
-    sign(call, command, {"run", "ctx"}, {"ctx": typer.Context, "as_json": Json})
+    declared = parameters_of(command, {"run": [], "ctx": []})
+    for name, type_ in {"ctx": typer.Context, "as_json": Json}.items():
+        more = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        declared.append(more.replace(annotation=type_))
+    sign(call, declared)
     return guarded(call)
 
 

@@ -65,7 +65,7 @@ def import_memories(
         "--from", f"What they are, if that is not seen: {', '.join(NAMES)}."
     ),
     dry_run: bool = flag("--dry-run", "Show what would be added, and add nothing."),
-    wait: options.Wait = False,
+    wait: bool = options.WAIT,
 ) -> None:
     """Add memories from other programs, notes and exports.
 

@@ -59,7 +59,7 @@ from bearinmind.surfaces.verbs.answers import (
 )
 from bearinmind.text.analysis import one_line
 from bearinmind.text.ids import name_among
-from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outdated
+from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outdated, State
 from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 
 if TYPE_CHECKING:
@@ -69,24 +69,26 @@ if TYPE_CHECKING:
 _LONGEST_ID = 40  # characters, dashes among them; the `next` of a page is longer
 
 
-@options.with_filters
+@options.taking(filters=options.filters)
 def list_memories(
     run: Session,
-    filters: FilterFields,
-    limit: options.ListLimit = 20,
+    *,
+    limit: int = options.most("memories"),
     after: str | None = option(
         "--after", "Go on behind this memory; or the `next` of a page.", metavar="ID|NEXT"
     ),
     oldest_first: bool = flag("--oldest-first", "Begin with the oldest."),
     by_importance: bool = flag("--by-importance", "Begin with the most important."),
-    owner: options.OfOwner = None,
-    state: options.InStates = None,
+    owner: str | None = options.OF_OWNER,
+    state: list[State] | None = options.IN_STATES,
+    filters: FilterFields,
 ) -> None:
     """Show memories, the newest first.
 
     The own ones, and with their owner those that others share.
     """
-    chosen = cast("ListFields", filters | options.list_fields(states=state, owner=owner))
+    more = options.without_none({"states": state or None, "owner": owner})
+    chosen = cast("ListFields", filters | more)
     with run.reading(ListAnswer(memories=(), states={}, as_data=(), next=None)) as mind:
         # One more than is shown tells whether there is another page.
         page = mind.list(
@@ -96,7 +98,7 @@ def list_memories(
             by_importance=by_importance,
             **chosen,
         )
-        answer = ListAnswer.of(mind, page, limit, options.moment(chosen, "as_of"))
+        answer = ListAnswer.of(mind, page, limit, chosen.get("as_of"))
     run.reply_rows(
         answer,
         answer.memories,
@@ -107,7 +109,7 @@ def list_memories(
 
 def get(
     run: Session,
-    id: options.Id,
+    id: str = options.ID,
     versions: bool = flag("--versions", "Show every version of it."),
 ) -> None:
     """Show a memory with all its fields, links and versions."""
@@ -134,7 +136,7 @@ def get(
 
 def why(
     run: Session,
-    id: options.Id,
+    id: str = options.ID,
     depth: int = option(
         "--depth", "How many steps back, at most.", USUAL_DEPTH, min=1, max=DEEPEST
     ),
@@ -155,8 +157,8 @@ def timeline(
     ),
     before: int = option("--before", "How many before it.", 5, min=0, max=LARGEST_LIMIT),
     after: int = option("--after", "How many after it.", 5, min=0, max=LARGEST_LIMIT),
-    session: options.OfSession = None,
-    owner: options.OfOwner = None,
+    session: str | None = options.OF_SESSION,
+    owner: str | None = options.OF_OWNER,
     same_session: bool = flag("--same-session", "Only of the session of that memory."),
 ) -> None:
     """Show what was remembered around a memory or a moment.
@@ -171,7 +173,8 @@ def timeline(
         moment=moment or now, anchor=None, before=(), after=(), states={}, as_data=()
     )
     with run.existing() if moment is None else run.reading(nothing) as mind:
-        chosen = options.list_fields(session=session, owner=owner)
+        named = options.without_none({"session": session, "owner": owner})
+        chosen = cast("ListFields", named)
         if same_session:
             chosen = _same_session(mind, None if moment else around, chosen)
         around_it = mind.timeline(moment or str(around), before=before, after=after, **chosen)

@@ -50,7 +50,7 @@ from bearinmind.trace import (
     Unlikely,
     WhyNot,
 )
-from bearinmind.types import Group, Hit, MemoryId, Placing, SortBy, Verdict
+from bearinmind.types import Group, Hit, MemoryId, Placing, SortBy, State, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,14 +58,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-@options.with_filters
+@options.taking(filters=options.filters)
 def recall(
     run: Session,
-    filters: FilterFields,
+    *,
     query: list[str] = argument("QUERY", "The question; `-` reads standard input."),
     limit: int | None = option("--limit", "Most memories to recall."),
     pool: int | None = option("--pool", "How deep each leg looks."),
-    state: options.InStates = None,
+    state: list[State] | None = options.IN_STATES,
     sort_by: SortBy | None = option("--sort-by", "The order in which the answer is shown."),
     focus: list[str] | None = option(
         "--focus", "A tag or category that matters more just now; repeatable."
@@ -91,6 +91,7 @@ def recall(
     why_not: str | None = option(
         "--why-not", "Say why this memory is not in the answer.", metavar="ID"
     ),
+    filters: FilterFields,
 ) -> None:
     """Find the memories that matter for a question."""
     text = read_text(STANDARD) if query == [STANDARD] else " ".join(query)

@@ -38,7 +38,7 @@ _HERE = "command line"  # the agent in the audit when --agent is not given
 @app.command("get")
 def get(
     run: Session,
-    id: options.Id,
+    id: str = options.ID,
     version: int | None = option("--version", "What this version of it said.", min=1),
     agent: str | None = option("--agent", "Who reads it, for the audit."),
 ) -> None:
@@ -69,7 +69,7 @@ def list_sensitive(run: Session) -> None:
 
 
 @app.command("audit")
-def audit(run: Session, limit: options.EntryLimit = 20) -> None:
+def audit(run: Session, limit: int = options.most("entries")) -> None:
     """Show who read secrets, the latest first."""
     with run.reading({"entries": []}) as mind:
         entries = mind.secrets.audit(limit)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from pydantic import SecretStr
@@ -110,7 +110,7 @@ def status(run: Session) -> None:
 
 
 @app.command("conflicts")
-def conflicts(run: Session, limit: Annotated[int, options.most("conflicts")] = 20) -> None:
+def conflicts(run: Session, limit: int = options.most("conflicts")) -> None:
     """Show where two machines changed the same thing differently; both versions are kept."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         found = mind.sync.conflicts(limit)
