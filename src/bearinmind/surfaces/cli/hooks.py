@@ -40,18 +40,16 @@ def install(
     dry_run: bool = flag("--dry-run", "Only show what would change."),
 ) -> None:
     """Show what would change in an agent's files, ask, keep copies, and change it."""
-    from bearinmind.surfaces.hooks.install import Installer, Wanted  # noqa: PLC0415  rarely needed
+    from bearinmind.surfaces.hooks.install import Installer  # noqa: PLC0415  rarely needed
 
     installer = Installer(
-        Wanted(
-            settings=run.settings,
-            client=client,
-            scope=scope,
-            project=Path.cwd(),
-            url=url,
-            key_file=key_file,
-            config=run.options.config,
-        )
+        settings=run.settings,
+        client=client,
+        scope=scope,
+        project=Path.cwd(),
+        url=url,
+        key_file=key_file,
+        config=run.options.config,
     )
     changes = installer.uninstalling() if uninstall else installer.installing()
     if run.as_json:
