@@ -14,7 +14,7 @@ from bearinmind.surfaces.verbs.table import VERBS
 TELL_THE_USER = "No tool does this: tell the user."
 
 _TOOLS: Mapping[str, str] = {
-    verb.command: verb.tool_text.name
+    verb.command: verb.tool
     for verb in reversed(VERBS)  # of two verbs of a command the first counts
     if verb.tool_text and not verb.tool_text.extra
 }

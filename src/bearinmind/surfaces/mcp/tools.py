@@ -116,7 +116,7 @@ def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
         kinds = schema["properties"]["kind"]
         kinds["enum"] = [each for each in kinds["enum"] if each != LinkKind.OUTDATES]
     return types.Tool(
-        name=tool.name,
+        name=verb.tool,
         description=tool.says,
         input_schema=schema,
         output_schema=_answer_schema(verb.answer),

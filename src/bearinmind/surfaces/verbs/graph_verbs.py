@@ -206,7 +206,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         gives=HubsAnswer,
         path="/graph/hubs",
         tool_text=Tool(
-            name="graph_hubs",
             says="List the concepts that most memories mention.",
             fields={"containing": "part of a name", "limit": ""},
             extra=True,
@@ -218,7 +217,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         function=neighbours,
         path="/graph/neighbours",
         tool_text=Tool(
-            name="graph_neighbours",
             says="Show what a concept is connected to.",
             fields={"concept": "", "limit": "", "as_of": ""},
         ),
@@ -243,7 +241,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         function=path,
         path="/graph/path",
         tool_text=Tool(
-            name="graph_path",
             says="Show how two concepts are connected.",
             fields={"start": "", "goal": ""},
         ),

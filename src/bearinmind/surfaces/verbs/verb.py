@@ -61,8 +61,8 @@ class MadeOfResult:
 class Tool:
     """A verb as a model sees it. Every word costs tokens in every conversation."""
 
-    name: str
     says: str  #: when to use it
+    name: str = ""  #: where it is not named as the verb is: `memory_get`, `graph_path`
     #: The fields of the request that a model is shown, each with a word if need be. It may send
     #: the others too.
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -99,9 +99,10 @@ class Verb:
         return self.name.replace(".", "_")
 
     @property
-    def tool(self) -> str | None:
-        """The name of its tool of MCP."""
-        return self.tool_text.name if self.tool_text else None
+    def tool(self) -> str:
+        """The name of its tool of MCP; empty where it is none."""
+        own = self.operation if "." in self.name else f"memory_{self.name}"
+        return (self.tool_text.name or own) if self.tool_text else ""
 
     @cached_property
     def request(self) -> type[Request]:
