@@ -128,7 +128,7 @@ def test_a_row_without_a_function_describes_the_method_of_mind(verb: Verb, mind:
         assert getattr(inspect.getmodule(method), returned) == verb.gives
     elif "of" in vars(verb.gives):
         [_, result, *_] = inspect.signature(verb.gives.of).parameters.values()
-        assert result.annotation == returned
+        assert result.annotation == returned.rpartition(".")[2]
     else:
         [only] = dataclasses.fields(verb.gives)
         assert (

@@ -10,15 +10,15 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from bearinmind.app.requests import NotStored
 from bearinmind.errors import InvalidRequest, MindError
 from bearinmind.proposals import Conflict, Proposal
 from bearinmind.protocols import AuditEntry, User
-from bearinmind.recall.history import Step, ThingHistory, ThingState, Timeline, Why
+from bearinmind.recall.history import ThingHistory, Timeline, Why
 from bearinmind.remember.admit import check_moment
 from bearinmind.surfaces.verbs.verb import MadeOfResult
 from bearinmind.text import ids
@@ -39,6 +39,8 @@ from bearinmind.types import (
 )
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from bearinmind.app import Mind
     from bearinmind.surfaces.verbs.requests import ListedRequest, RecallRequest, SecretRequest
 
@@ -61,6 +63,11 @@ def why_attached(hit: Hit, memory: Memory) -> str:
 def as_data(user: str, memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
     """The ids of those memories whose text is data, never instructions, to a user."""
     return tuple(dict.fromkeys(x.id for x in memories if is_data(x, user)))
+
+
+def fields_of(noun: DataclassInstance) -> dict[str, Any]:
+    """The fields of a noun by name, for another one that has them too."""
+    return {each.name: getattr(noun, each.name) for each in fields(noun)}
 
 
 def write_cursor(created_at: datetime, id: MemoryId) -> str:
@@ -185,13 +192,9 @@ class GetAnswer(MadeOfResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhyAnswer(MadeOfResult):
+class WhyAnswer(Why, MadeOfResult):
     """What led to a memory."""
 
-    memory: Memory
-    versions: tuple[Memory, ...]
-    steps: tuple[Step, ...]
-    superseded_by: tuple[Memory, ...]
     outdated: Mapping[MemoryId, Outdated] = field(default_factory=dict)  #: by another memory
     as_data: tuple[MemoryId, ...]
 
@@ -199,24 +202,14 @@ class WhyAnswer(MadeOfResult):
     def of(cls, mind: Mind, why: Why, _: object = None) -> Self:
         """What led to a memory, and which of it is data."""
         memories = (why.memory, *why.versions, *(x.memory for x in why.steps), *why.superseded_by)
-        return cls(
-            memory=why.memory,
-            versions=why.versions,
-            steps=why.steps,
-            superseded_by=why.superseded_by,
-            outdated=mind.outdated(memories),
-            as_data=as_data(mind.scope.user, memories),
-        )
+        data = as_data(mind.scope.user, memories)
+        return cls(**fields_of(why), outdated=mind.outdated(memories), as_data=data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineAnswer(MadeOfResult):
+class TimelineAnswer(Timeline, MadeOfResult):
     """What was remembered around a moment, oldest first."""
 
-    moment: datetime
-    anchor: Memory | None
-    before: tuple[Memory, ...]
-    after: tuple[Memory, ...]
     states: Mapping[MemoryId, State]
     outdated: Mapping[MemoryId, Outdated] = field(default_factory=dict)  #: by another memory
     as_data: tuple[MemoryId, ...]
@@ -227,10 +220,7 @@ class TimelineAnswer(MadeOfResult):
         anchor = () if timeline.anchor is None else (timeline.anchor,)
         memories = (*timeline.before, *anchor, *timeline.after)
         return cls(
-            moment=timeline.moment,
-            anchor=timeline.anchor,
-            before=timeline.before,
-            after=timeline.after,
+            **fields_of(timeline),
             states=mind.states(memories),
             outdated=mind.outdated(memories, request.as_of if request else None),
             as_data=as_data(mind.scope.user, memories),
@@ -238,20 +228,16 @@ class TimelineAnswer(MadeOfResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryAnswer(MadeOfResult):
+class HistoryAnswer(ThingHistory, MadeOfResult):
     """The states of a thing: chains, each from the oldest to the present one."""
 
-    thing: str
-    chains: tuple[tuple[ThingState, ...], ...]
     as_data: tuple[MemoryId, ...]
 
     @classmethod
     def of(cls, mind: Mind, history: ThingHistory, _: object = None) -> Self:
         """The history of a thing, and which of it is data."""
         memories = (state.memory for chain in history.chains for state in chain)
-        return cls(
-            thing=history.thing, chains=history.chains, as_data=as_data(mind.scope.user, memories)
-        )
+        return cls(**fields_of(history), as_data=as_data(mind.scope.user, memories))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ A row names a function where the answer is more than what the method of `Mind` r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import partial
 from http import HTTPStatus
 
@@ -47,7 +46,7 @@ def delete(mind: Mind, request: r.DeleteRequest) -> Deleted:
     memory = mind.delete(request.id, **request.given("id"))
     if isinstance(memory, Deleted):
         return memory
-    return Deleted(**{each.name: getattr(memory, each.name) for each in fields(memory)})
+    return Deleted(**a.fields_of(memory))
 
 
 def link(mind: Mind, request: r.NewLinkRequest) -> Link:
