@@ -244,17 +244,6 @@ def _decide(
 
 
 _SHOWN = 5  # memories of one kind of untidiness that are named
-_STYLES = {
-    ProposalState.OPEN: NOTICE,
-    ProposalState.APPLIED: GOOD,
-    ProposalState.DISMISSED: QUIET,
-    ProposalState.UNDONE: QUIET,
-}
-_DONE = {
-    ProposalState.APPLIED: "Applied ",
-    ProposalState.DISMISSED: "Dismissed ",
-    ProposalState.UNDONE: "Undone ",
-}
 _MEANING = {
     Resolution.NEWER: "the first one holds now, the second is outdated",
     Resolution.OLDER: "the second one holds, the first is outdated",
@@ -307,17 +296,13 @@ def _decided_lines(
     done: Sequence[Proposal], failed: Sequence[tuple[str, MindError]]
 ) -> Iterator[RenderableType]:
     for value in done:
-        line = styled(_DONE[value.state]).append(value.id, ID)
+        line = styled(f"{value.state.capitalize()} ").append(value.id, ID)
         word = value.undo.get("resolution")
         how = f"{value.kind}, {word}" if word else value.kind
         yield line.append(f"  {how}: ").append_text(styled(value.reason))
     for id_, error in failed:
-        yield (
-            styled("Not done ", BAD)
-            .append_text(styled(id_, ID))
-            .append(": ")
-            .append_text(styled(error.message))
-        )
+        line = styled("Not done ", BAD).append_text(styled(id_, ID))
+        yield line.append(": ").append_text(styled(error.message))
     if not done and not failed:
         yield styled("There is no such proposal in the inbox.")
 
@@ -325,7 +310,7 @@ def _decided_lines(
 def _head(value: Proposal) -> Text:
     head = styled(value.id, ID).append("  ").append(value.kind, STRONG)
     if value.state is not ProposalState.OPEN:
-        head.append(f" {value.state}", _STYLES[value.state])
+        head.append(f" {value.state}", GOOD if value.state is ProposalState.APPLIED else QUIET)
     return head.append(f"  {value.origin}: ", QUIET).append_text(styled(value.reason))
 
 

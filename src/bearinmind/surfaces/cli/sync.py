@@ -228,12 +228,6 @@ def _turn(run: Session) -> Iterator[None]:
         time.sleep(_WAITED)
 
 
-_NOUNS = {
-    SubjectKind.MEMORY: ("memory", "memories"),
-    SubjectKind.LINK: ("link", "links"),
-    SubjectKind.SHARE: ("share", "shares"),
-    SubjectKind.CONFLICT: ("conflict", "conflicts"),
-}
 _NO_KEY = "no key is here: `bearinmind sync connect URL` asks for it, BEARINMIND_SYNC_KEY gives it"
 _CONTENT = 100  # characters of a version in the list of conflicts
 
@@ -280,7 +274,11 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
         rows += [(name, minute(at) or "never"), ("", failed)]
     conflicts = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
     copied = [f"{memory_count(count)} of {owner}" for owner, count in value.copied.items()]
-    waiting = [many(count, *_NOUNS[kind]) for kind, count in value.pending.items() if count]
+    waiting = [
+        memory_count(count) if kind is SubjectKind.MEMORY else many(count, kind)
+        for kind, count in value.pending.items()
+        if count
+    ]
     yield fields(
         [
             *rows,

@@ -19,7 +19,13 @@ from bearinmind.config import Settings, state_folder
 from bearinmind.errors import FileMissing, InvalidSetting
 from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.store.new_file import refuse_existing
-from bearinmind.surfaces.hooks.agent_files import Change, Record, has_hooks, write_private
+from bearinmind.surfaces.hooks.agent_files import (
+    Change,
+    Record,
+    has_hooks,
+    json_object,
+    write_private,
+)
 from bearinmind.surfaces.hooks.agents import (
     HOOK,
     NAME,
@@ -145,7 +151,7 @@ class Installer:
 
     def _configuration(self) -> dict[str, Any]:
         """The configuration of the hooks; what a user has added to it stays."""
-        known = self._known()
+        known = json_object(self.config_file)
         if self.url is not None:
             own: dict[str, Any] = {"url": self.url.rstrip("/"), "serve": [], "store": None}
         else:
@@ -158,13 +164,6 @@ class Installer:
             }
         key = self._key or (None if self.url else self._own_key())
         return known | own | {"key_file": str(key) if key else None}
-
-    def _known(self) -> dict[str, Any]:
-        try:
-            known = json.loads(self.config_file.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return known if isinstance(known, dict) else {}
 
     def _own_key(self) -> Path | None:
         """A key for the server of the store on this machine, if it requires one."""

@@ -91,16 +91,21 @@ def _signed_in(service: Service, caller: Caller) -> SignedIn:
 
 
 def _sign_in(service: Service, request: Request, content: bytes) -> Response:
-    """Open a session by a link or a key; a session that the browser had before ends."""
+    """Open a session by a link or a key."""
     auth.require_own_page(request, service.settings)
     if service.is_open:
         return responses.noun_answer(_signed_in(service, _caller(service, request)))
     opened = _opened(service, request, content)
     request.state.caller = caller = service.authenticator.of_session(opened.session)
-    if before := auth.token_of(request):
-        service.sessions.end(before)
     noun = codec.to_json(_signed_in(service, caller))
     response = Response(noun, HTTPStatus.CREATED, media_type=responses.JSON)
+    return _kept(service, request, opened, response)
+
+
+def _kept(service: Service, request: Request, opened: NewSession, response: Response) -> Response:
+    """The response, with which the browser keeps the session; the one it had before ends."""
+    if before := auth.token_of(request):
+        service.sessions.end(before)
     auth.set_cookie(response, request, service.settings, opened.token, opened.session.expires_at)
     return response
 
@@ -188,12 +193,8 @@ def _come_back(service: Service, request: Request) -> Response:
         )
     opened = service.sessions.open_for(caller, "by a provider")
     request.state.caller = service.authenticator.of_session(opened.session)
-    if before := auth.token_of(request):
-        service.sessions.end(before)
-    response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
-    settings = service.settings
-    auth.set_cookie(response, request, settings, opened.token, opened.session.expires_at)
-    auth.set_attempt(response, request, settings)
+    response = _kept(service, request, opened, RedirectResponse("/", HTTPStatus.SEE_OTHER))
+    auth.set_attempt(response, request, service.settings)
     return response
 
 

@@ -40,22 +40,18 @@ _MOST_PROBLEMS = 1_000  # bad lines that are named
 
 def add(app: FastAPI, service: Service) -> None:
     """Give import and export their routes."""
-    app.add_api_route(
-        f"{ROOT}/import",
-        partial(_import, service),
-        methods=["POST"],
-        response_model=None,
-        response_class=StreamingResponse,
-        **openapi.of_import(LINES),
-    )
-    app.add_api_route(
-        f"{ROOT}/export",
-        partial(_export, service),
-        methods=["GET"],
-        response_model=None,
-        response_class=StreamingResponse,
-        **openapi.of_export(LINES),
-    )
+    for path, endpoint, method, described in (
+        ("/import", _import, "POST", openapi.of_import(LINES)),
+        ("/export", _export, "GET", openapi.of_export(LINES)),
+    ):
+        app.add_api_route(
+            ROOT + path,
+            partial(endpoint, service),
+            methods=[method],
+            response_model=None,
+            response_class=StreamingResponse,
+            **described,
+        )
 
 
 # ---- import ------------------------------------------------------------------------------------
