@@ -17,7 +17,7 @@ from bearinmind.config import Settings
 from bearinmind.errors import ContentTooLong, InvalidRequest
 from bearinmind.surfaces.hooks.standalone.memory_text import BAR, BEGIN, END
 from bearinmind.surfaces.mcp import texts, tools
-from bearinmind.surfaces.mcp.agent_words import TELL_THE_USER, advice
+from bearinmind.surfaces.mcp.texts import TELL_THE_USER, advice
 from bearinmind.surfaces.mcp.tools import BY_TOOL, read
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs.requests import RecallRequest

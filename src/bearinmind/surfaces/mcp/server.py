@@ -23,7 +23,7 @@ from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http import logs
 from bearinmind.surfaces.mcp import texts
-from bearinmind.surfaces.mcp.agent_words import advice
+from bearinmind.surfaces.mcp.texts import advice
 from bearinmind.surfaces.mcp.tools import Ask, Context, Tools, request
 
 INSTRUCTIONS = (

@@ -22,7 +22,7 @@ from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http.responses import invalid_fields
 from bearinmind.surfaces.mcp import texts
-from bearinmind.surfaces.mcp.agent_words import advice
+from bearinmind.surfaces.mcp.texts import advice
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
 from bearinmind.surfaces.verbs.verb import Request, Tool, Verb
 from bearinmind.types import Access, LinkKind, Trust
