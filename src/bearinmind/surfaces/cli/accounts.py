@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,14 +58,8 @@ def add(run: Session, name: _Name) -> None:
 @user_app.command("list")
 def list_users(run: Session) -> None:
     """List the users."""
-    with run.reading({"users": []}) as mind:
-        users = mind.accounts.users()
-    run.reply_rows(
-        {"users": users},
-        users,
-        lambda: _user_table(users),
-        "There are no users: `bearinmind user add NAME` adds the first.",
-    )
+    none = "There are no users: `bearinmind user add NAME` adds the first."
+    run.reply_listed("users", lambda mind: mind.accounts.users(), _user_row, ("-", "-", ""), none)
 
 
 @user_app.command("disable")
@@ -164,13 +158,9 @@ def list_keys(
     user: str | None = argument("USER", "Whose keys; everybody's when not given.", None),
 ) -> None:
     """Show the keys and their terms, never their secrets."""
-    with run.reading({"keys": []}) as mind:
-        keys = mind.accounts.keys(user)
-    run.reply_rows(
-        {"keys": keys},
-        keys,
-        lambda: _key_table(keys, _now()),
-        "There are no keys: `bearinmind key create USER` makes one.",
+    none = "There are no keys: `bearinmind key create USER` makes one."
+    run.reply_listed(
+        "keys", lambda mind: mind.accounts.keys(user), _key_row, ("-", "-", "-", "-", ""), none
     )
 
 
@@ -214,11 +204,16 @@ def audit(
     limit: int = options.most("entries"),
 ) -> None:
     """Show who read secrets, shared, or changed users and keys."""
-    with run.reading({"entries": []}) as mind:
-        entries = mind.accounts.audit(limit, everybody=everybody)
-    run.reply_rows(
-        {"entries": entries}, entries, lambda: audit_table(entries), "The audit is empty."
-    )
+    reply_audit(run, lambda mind: mind.accounts.audit(limit, everybody=everybody))
+
+
+def reply_audit(
+    run: Session,
+    entries: Callable[[Mind], Sequence[AuditEntry]],
+    without: str = "The audit is empty.",
+) -> None:
+    """Show what was done, a line each."""
+    run.reply_listed("entries", entries, _audit_row, ("-", "-", "-", ""), without)
 
 
 def traffic(
@@ -243,46 +238,30 @@ def _traffic_table(points: Sequence[TrafficPoint]) -> RenderableType:
     return headed("", "from", *(f"{kind}>" for kind in TrafficKind), rows=rows)
 
 
-def _user_table(values: Sequence[User]) -> RenderableType:
-    table = grid("-", "-", "")
-    for value in values:
-        disabled = f"disabled {minute(value.disabled_at)}" if value.disabled_at else ""
-        table.add_row(
-            styled(value.name, ID),
-            styled(f"since {day(value.created_at)}", QUIET),
-            styled(disabled, BAD),
-        )
-    return table
+def _user_row(value: User) -> tuple[Text, ...]:
+    disabled = f"disabled {minute(value.disabled_at)}" if value.disabled_at else ""
+    since = styled(f"since {day(value.created_at)}", QUIET)
+    return styled(value.name, ID), since, styled(disabled, BAD)
 
 
-def _key_table(values: Sequence[Key], now: datetime) -> RenderableType:
-    table = grid("-", "-", "-", "-", "")
-    for value in values:
-        terms = parts(
-            value.label,
-            f"{value.per_minute:,} a minute" if value.per_minute else "",
-            f"{value.per_day:,} writes a day" if value.per_day else "",
-        )
-        who = styled(value.id, ID), styled(value.user), styled(value.access)
-        table.add_row(*who, _end(value, now), terms)
-    return table
+def _key_row(value: Key) -> tuple[Text, ...]:
+    terms = parts(
+        value.label,
+        f"{value.per_minute:,} a minute" if value.per_minute else "",
+        f"{value.per_day:,} writes a day" if value.per_day else "",
+    )
+    who = styled(value.id, ID), styled(value.user), styled(value.access)
+    return *who, _end(value, _now()), terms
 
 
-def audit_table(entries: Sequence[AuditEntry]) -> RenderableType:
-    """What was done, a line each."""
-    table = grid("-", "-", "-", "")
-    for entry in entries:
-        version = f" v{entry.version}" if entry.version else ""
-        about = f"{entry.id or ''}{version}" or entry.detail or ""
-        by = f"by {entry.agent}" if entry.agent else ""
-        key = f"with key {entry.key}" if entry.key else ""
-        table.add_row(
-            styled(minute(entry.at), QUIET),
-            styled(entry.owner),
-            styled(entry.action),
-            parts(styled(about, ID), entry.detail if entry.id and entry.detail else "", by, key),
-        )
-    return table
+def _audit_row(entry: AuditEntry) -> tuple[Text, ...]:
+    version = f" v{entry.version}" if entry.version else ""
+    about = f"{entry.id or ''}{version}" or entry.detail or ""
+    by = f"by {entry.agent}" if entry.agent else ""
+    key = f"with key {entry.key}" if entry.key else ""
+    detail = entry.detail if entry.id and entry.detail else ""
+    what = parts(styled(about, ID), detail, by, key)
+    return styled(minute(entry.at), QUIET), styled(entry.owner), styled(entry.action), what
 
 
 def _end(key: Key, now: datetime) -> Text:
@@ -355,10 +334,9 @@ def list_shares(
     if with_me and mine:
         raise InvalidShare("--with-me and --mine leave nothing to show", hint="Give one of them.")
     if everybody:
-        with run.reading({"shares": []}) as mind:
-            shares = mind.server.shares()
-        run.reply_rows(
-            {"shares": shares}, shares, lambda: _whole_share_table(shares), _NOTHING_SHARED
+        columns = ("-", "-", "-", "-", "")
+        run.reply_listed(
+            "shares", lambda mind: mind.server.shares(), _owned_row, columns, _NOTHING_SHARED
         )
         return
     with run.reading({"mine": [], "with_me": []}) as mind:
@@ -387,9 +365,8 @@ def _share_table(own: Sequence[Share], others: Sequence[Share]) -> RenderableTyp
     return grid("-", "-", "-", "", rows=listed)
 
 
-def _whole_share_table(shares: Sequence[Share]) -> RenderableType:
-    rows = ((styled(share.owner, STRONG), *_share_row("with", share)) for share in shares)
-    return grid("-", "-", "-", "-", "", rows=rows)
+def _owned_row(value: Share) -> tuple[Text, ...]:
+    return styled(value.owner, STRONG), *_share_row("with", value)
 
 
 def _share_row(word: str, value: Share) -> tuple[Text, ...]:

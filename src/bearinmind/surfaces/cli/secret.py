@@ -11,7 +11,7 @@ import typer
 from bearinmind import codec
 from bearinmind.app import open_vault
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.accounts import audit_table
+from bearinmind.surfaces.cli.accounts import reply_audit
 from bearinmind.surfaces.cli.memories import memory_list
 from bearinmind.surfaces.cli.options import flag, option
 from bearinmind.surfaces.cli.terminal import (
@@ -71,11 +71,7 @@ def list_sensitive(run: Session) -> None:
 @app.command("audit")
 def audit(run: Session, limit: int = options.most("entries")) -> None:
     """Show who read secrets, the latest first."""
-    with run.reading({"entries": []}) as mind:
-        entries = mind.secrets.audit(limit)
-    run.reply_rows(
-        {"entries": entries}, entries, lambda: audit_table(entries), "No secret has been read."
-    )
+    reply_audit(run, lambda mind: mind.secrets.audit(limit), "No secret has been read.")
 
 
 @app.command("rotate")

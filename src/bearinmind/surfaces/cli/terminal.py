@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO, TypeVar
 
 import pydantic_core
 import typer
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from bearinmind.graph.importer import BadLine
     from bearinmind.surfaces.transfer import Problem
     from bearinmind.vault.seal import SealingVault
+
+Noun = TypeVar("Noun")
 
 SHOWN_PROBLEMS = 20  # bad lines that are named to a person
 _INVALID_INPUT = 2  # the exit code
@@ -195,6 +197,19 @@ class Session:
     ) -> None:
         """Print rows; for a person as a table, or a sentence when there are none."""
         self.reply(value, lambda: [table() if rows else styled(without)])
+
+    def reply_listed(
+        self,
+        name: str,
+        listed: Callable[[Mind], Sequence[Noun]],
+        row: Callable[[Noun], Sequence[RenderableType]],
+        columns: Sequence[str],
+        without: str,
+    ) -> None:
+        """Print what the store holds of a kind, a row each; a sentence when that is nothing."""
+        with self.reading({name: []}) as mind:
+            nouns = listed(mind)
+        self.reply_rows({name: nouns}, nouns, lambda: grid(*columns, rows=map(row, nouns)), without)
 
     def end_import(self, problems: Sequence[Problem | BadLine], bad: int) -> None:
         """Name the lines of a file that were not imported; if there are any, end with a failure."""
