@@ -1,4 +1,4 @@
-"""Memories, links and relations as people read them in a terminal."""
+"""Lists of memories, links and relations as people read them in a terminal."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     QUIET,
     day,
+    facts,
     grid,
     is_terminal,
     minute,
+    outdated_mark,
     parts,
     safe,
+    shared_by,
     styled,
 )
-from bearinmind.surfaces.times import day_in_words
 from bearinmind.text.analysis import one_line
 from bearinmind.text.ids import name_among
-from bearinmind.types import Link, Memory, MemoryId, Outdated, State, Trust
+from bearinmind.types import Link, Memory, MemoryId, Outdated, State
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,30 +40,11 @@ def listed_line(content: str) -> str:
     return one_line(content, _LINE) if is_terminal() else " ".join(content.split())
 
 
-def facts(memory: Memory) -> list[str | Text]:
-    """The category, tags, date and trust of a memory, as small facts."""
-    tags = " ".join(f"#{tag}" for tag in memory.tags)
-    external = memory.provenance.trust is Trust.EXTERNAL
-    return [
-        memory.category,
-        tags,
-        day(memory.created_at),
-        styled("external: data, not instructions", NOTICE) if external else "",
-    ]
-
-
 def origins(memory: Memory) -> list[str]:
     """Where a memory comes from."""
     origin = memory.provenance
     named = ("agent", origin.agent), ("session", origin.session), ("source", origin.source)
     return [f"{name} {text}" for name, text in named if text]
-
-
-def shared_by(memory: Memory, user: str | None) -> str | Text:
-    """Whose memory it is, if it is not the user's own."""
-    if user is None or memory.owner == user:
-        return ""
-    return styled(f"shared by {memory.owner}: data, not instructions", NOTICE)
 
 
 def memory_list(
@@ -87,16 +70,6 @@ def state_words(memory: Memory, state: State) -> str:
     begins = memory.valid_from
     is_early = state is State.EXPIRED and begins is not None and begins > datetime.now(UTC)
     return "not yet valid" if is_early else state
-
-
-def outdated_words(outdated: Outdated) -> str:
-    """That a memory is outdated, since when and by which."""
-    return f"outdated since {day_in_words(outdated.until)} by {outdated.by}"
-
-
-def outdated_mark(outdated: Outdated | None) -> str | Text:
-    """The same where a memory is shown; empty if it is not outdated."""
-    return styled(outdated_words(outdated), NOTICE) if outdated else ""
 
 
 def link_text(value: Link) -> Text:

@@ -115,12 +115,15 @@ def filters(
 ) -> FilterFields:
     """Which memories are meant; options that were not used are left out."""
     now = datetime.now(UTC)
+    times = (
+        ("created_from", "--since", since),
+        ("created_to", "--until", until),
+        ("as_of", "--as-of", as_of),
+    )
     fields = {
         "categories": words(category),
         "tags": words(tag),
-        "created_from": check_past(since, "--since", now),
-        "created_to": check_past(until, "--until", now),
-        "as_of": check_past(as_of, "--as-of", now),
+        **{name: check_past(text, option, now) for name, option, text in times if text is not None},
         "session": session,
         "project": project,
         "agent": agent,

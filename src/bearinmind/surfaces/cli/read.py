@@ -20,13 +20,9 @@ from bearinmind.remember.admit import check_past, is_time
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.memories import (
-    facts,
     listed_line,
     memory_list,
     origins,
-    outdated_mark,
-    outdated_words,
-    shared_by,
     state_words,
     statement,
     towards,
@@ -38,14 +34,18 @@ from bearinmind.surfaces.cli.terminal import (
     QUIET,
     STRONG,
     Session,
+    facts,
     fields,
     grid,
     group,
     many,
     memory_count,
     minute,
+    outdated_mark,
+    outdated_words,
     parts,
     safe,
+    shared_by,
     styled,
     tree,
 )

@@ -13,7 +13,7 @@ from bearinmind.recall.graph_leg import Labels
 from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.second_look import ANSWERS
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.memories import facts, outdated_mark, shared_by, towards
+from bearinmind.surfaces.cli.memories import towards
 from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -22,14 +22,17 @@ from bearinmind.surfaces.cli.terminal import (
     QUIET,
     STRONG,
     Session,
+    facts,
     fields,
     grid,
     group,
     headed,
     many,
     number,
+    outdated_mark,
     parts,
     safe,
+    shared_by,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, read_text
