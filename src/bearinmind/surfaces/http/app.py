@@ -33,9 +33,9 @@ from bearinmind.surfaces.http import (
     sign_in,
     streams,
 )
-from bearinmind.surfaces.http.auth import MCP, METADATA, Names, Service
+from bearinmind.surfaces.http.auth import MCP, METADATA, Service
 from bearinmind.surfaces.http.metrics import StoreState, synced
-from bearinmind.surfaces.http.middleware import Around, Envelope
+from bearinmind.surfaces.http.middleware import Around, Envelope, Names
 from bearinmind.surfaces.page import files
 from bearinmind.surfaces.page.files import POLICY
 from bearinmind.types import Access

@@ -25,8 +25,8 @@ from bearinmind.config import Settings
 from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import responses
-from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.metrics import Metrics, StoreWatch, TrafficCounter
+from bearinmind.surfaces.http.middleware import ANY_NAME, Pool, host_of, place_of
 from bearinmind.types import Access, UserId
 
 HEADER: Final = "X-Bear-In-Mind"
@@ -132,8 +132,6 @@ def _plain_name(request: HTTPConnection) -> str:
 METADATA = "/.well-known/oauth-protected-resource"
 MCP = "/mcp"
 
-_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_ANY = "*"
 _MAKE_A_KEY = (
     "Make a key first: `bearinmind user add NAME`, then "
     "`bearinmind key create NAME --access admin`."
@@ -248,7 +246,7 @@ class Service:
 
 
 #: Every other kind, and every other method, makes a browser ask the server first.
-_SENT_BY_ANY_PAGE = frozenset(
+_SENT_BYANY_NAME_PAGE = frozenset(
     {"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 )
 
@@ -256,7 +254,7 @@ _SENT_BY_ANY_PAGE = frozenset(
 def _refuse_simple(request: HTTPConnection) -> None:
     """Refuse a change that any page could send without a key: a form's, or an empty one."""
     declared = request.headers.get("Content-Type", "").partition(";")[0].strip().casefold()
-    if request.scope["method"] == "POST" and declared in _SENT_BY_ANY_PAGE:
+    if request.scope["method"] == "POST" and declared in _SENT_BYANY_NAME_PAGE:
         raise errors.WrongMediaType(
             f"a POST {f'is said to be {declared}' if declared else 'has no content type'}",
             hint="Send `Content-Type: application/json`, also where there is no body.",
@@ -275,7 +273,7 @@ def check_start(mind: Mind, settings: Settings) -> None:
     if (
         settings.oauth_issuers
         and not settings.server_url
-        and (not local or _ANY in settings.server_hosts)
+        and (not local or ANY_NAME in settings.server_hosts)
     ):
         raise errors.InvalidSetting(
             f"oauth_issuers is set, server_host = {settings.server_host!r}, and server_url is not: "
@@ -322,72 +320,6 @@ def _audiences(settings: Settings, request: HTTPConnection) -> list[str]:
     """
     base = base_url(settings, request)
     port = (request.scope.get("server") or (None, None))[1]
-    if not settings.server_url and _place_of(base) != _place_of(f"//{_host_of(base)}:{port}"):
+    if not settings.server_url and place_of(base) != place_of(f"//{host_of(base)}:{port}"):
         return []
     return [base, f"{base}/", f"{base}{MCP}"]
-
-
-# ---- under which name it is asked for ----------------------------------------------------------
-
-
-_USUAL_PORTS = (80, 443)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """The names under which a server may be asked for.
-
-    A page that somebody visits can have its own name lead to this machine and so ask a server that
-    listens only here. Its name, and its origin, give it away.
-    """
-
-    allowed: frozenset[str]  #: empty: any
-    url: str = ""  #: where it is to be reached, if that is set
-
-    @classmethod
-    def of(cls, settings: Settings) -> Names:
-        """The names that the settings allow."""
-        url = settings.server_url or ""
-        if _ANY in settings.server_hosts:
-            return cls(allowed=frozenset(), url=url)
-        said = {name.casefold() for name in settings.server_hosts}
-        if settings.server_url:
-            said.add(_host_of(settings.server_url))
-        if is_loopback(settings.server_host):
-            said |= _LOOPBACK_NAMES | {settings.server_host.casefold()}
-        elif said:
-            said.add(settings.server_host.casefold())
-        return cls(allowed=frozenset(said), url=url)
-
-    def check(self, host: str | None, origin: str | None) -> None:
-        """Refuse a request that came by another name, or from a page of somebody else."""
-        asked = _host_of(f"//{host}") if host else ""
-        if self.allowed and asked not in self.allowed:
-            raise errors.NotAllowed(
-                f"the server is not to be asked for as {(host or '')[:100]!r}",
-                hint="Add the name to the `server_hosts` setting.",
-            )
-        # Another port is another origin: what listens there is somebody else's.
-        own = {_place_of(f"//{host}"), _place_of(self.url)} - {""}
-        if origin is not None and _place_of(origin) not in own:
-            raise errors.NotAllowed(
-                f"pages of {masked(origin)[:100]!r} may not ask this server",
-                hint="Only its own page may: open that at the address that `server_url` sets.",
-            )
-
-
-def _place_of(url: str) -> str:
-    """The host and the port of an address; the usual ports are left out."""
-    try:
-        parts = urlsplit(url)
-        port = "" if parts.port in (None, *_USUAL_PORTS) else f":{parts.port}"
-    except ValueError:  # no number, or brackets that enclose no address
-        return ""
-    return f"{parts.hostname.casefold()}{port}" if parts.hostname else ""
-
-
-def _host_of(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").casefold()
-    except ValueError:  # brackets that enclose no address
-        return ""

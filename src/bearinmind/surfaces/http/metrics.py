@@ -35,7 +35,7 @@ from bearinmind.app import Mind
 from bearinmind.errors import MindError, MissingExtra
 from bearinmind.protocols import OwnerUse, StoreFacts, TrafficCount, TrafficKind
 from bearinmind.surfaces.http import logs
-from bearinmind.surfaces.http.limits import Pool
+from bearinmind.surfaces.http.middleware import OTHER, Pool
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.sync.model import SyncStatus
 from bearinmind.trace import StepKind
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
 
 METRICS_TYPE: Final = CONTENT_TYPE_LATEST
-OTHER: Final = "other"  #: the label of what the server does not know: methods, routes, hooks
 MOST_OWNERS: Final = 20  #: users that have series of their own; a sum over all has those of no one
 
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})

@@ -26,7 +26,7 @@ from bearinmind.accounts.sessions import NewSession, hash_of
 from bearinmind.errors import MindError, NotAuthenticated
 from bearinmind.surfaces.http import auth, responses
 from bearinmind.surfaces.http.auth import Service, base_url
-from bearinmind.surfaces.http.limits import body_of
+from bearinmind.surfaces.http.middleware import body_of
 from bearinmind.surfaces.http.routes import ROOT, check_media
 from bearinmind.types import Access, UserId
 

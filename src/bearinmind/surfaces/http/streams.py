@@ -27,7 +27,7 @@ from bearinmind.errors import InvalidRecord, MindError, QuotaUsedUp
 from bearinmind.surfaces import lines, transfer
 from bearinmind.surfaces.http import logs, openapi, responses
 from bearinmind.surfaces.http.auth import Service
-from bearinmind.surfaces.http.limits import Pool
+from bearinmind.surfaces.http.middleware import Pool
 from bearinmind.surfaces.http.routes import ROOT, check_media
 from bearinmind.types import Access
 

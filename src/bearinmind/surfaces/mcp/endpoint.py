@@ -24,8 +24,7 @@ from bearinmind.accounts.authenticator import Caller
 from bearinmind.errors import MindError, NotAuthenticated
 from bearinmind.surfaces.http.auth import MCP as PATH
 from bearinmind.surfaces.http.auth import Service
-from bearinmind.surfaces.http.limits import body_of
-from bearinmind.surfaces.http.middleware import nothing
+from bearinmind.surfaces.http.middleware import body_of, nothing
 from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Ask, Context
 from bearinmind.surfaces.verbs.verb import Request, Verb
