@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from html import escape
 from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -66,7 +66,7 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     """The application that serves a memory. It does not close the memory."""
     from bearinmind.surfaces.mcp import endpoint  # noqa: PLC0415  it takes a while to load
 
-    service = Service.of(mind, settings)
+    service = Service(mind, settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -99,7 +99,8 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     _add_metadata(app, settings)
     endpoint.mount(app, service)
     files.mount(app)
-    app.openapi = partial(_described, app)  # type: ignore[method-assign]  # as FastAPI documents
+    # Made once.
+    app.openapi = cache(partial(openapi.document, app))  # type: ignore[method-assign]  # as FastAPI documents
     tracer = metrics.tracer() if settings.telemetry else None
     observer = metrics.Telemetry(tracer, service.metrics)
     mind.work.background.observe(observer)
@@ -111,13 +112,6 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     )
     app.add_middleware(Envelope, around=around)
     return app
-
-
-def _described(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI, made once."""
-    if app.openapi_schema is None:
-        app.openapi_schema = openapi.document(app)
-    return app.openapi_schema
 
 
 # ---- how the server does -------------------------------------------------------------------------

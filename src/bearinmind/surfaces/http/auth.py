@@ -8,18 +8,16 @@ this server. Another port of this machine is another origin.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Self
+from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from bearinmind import errors
-from bearinmind.accounts.authenticator import Authenticator, Caller, bearer_text
-from bearinmind.accounts.people import People
-from bearinmind.accounts.sessions import Sessions, hash_of
+from bearinmind.accounts.authenticator import Caller, bearer_text
+from bearinmind.accounts.sessions import hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.models.outbound_http import is_loopback
@@ -138,7 +136,6 @@ _MAKE_A_KEY = (
 )
 
 
-@dataclass(kw_only=True)
 class Service:
     """What the routes of a server have in common: the memory, the threads, the keys, the counts.
 
@@ -146,55 +143,38 @@ class Service:
     store has a user, also by a server that was started before.
     """
 
-    mind: Mind
-    settings: Settings
-    authenticator: Authenticator
-    pool: Pool  #: for verbs
-    streams: Pool  #: for imports and exports, which take as long as they take
-    sessions: Sessions  #: of browsers
-    people: People  #: whom providers vouch for
-    metrics: Metrics
-    store: StoreWatch  #: how the store does
-    traffic: TrafficCounter
-    may_be_open: bool
-
-    @classmethod
-    def of(cls, mind: Mind, settings: Settings) -> Self:
-        """The service of a memory."""
-        pool = Pool(
+    def __init__(self, mind: Mind, settings: Settings) -> None:
+        self.mind = mind
+        self.settings = settings
+        self.authenticator = mind.accounts.authenticator()
+        self.pool = Pool(
             "bearinmind-verb",
             threads=settings.server_threads,
             queue=settings.server_queue,
             seconds=settings.request_seconds,
         )
-        local, store = is_loopback(settings.server_host), StoreWatch(mind)
-        streams = Pool("bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None)
-        return cls(
-            mind=mind,
-            settings=settings,
-            authenticator=mind.accounts.authenticator(),
-            pool=pool,
-            streams=streams,
-            sessions=mind.accounts.sessions(),
-            people=mind.accounts.people(),
-            metrics=Metrics(pool, streams, store),
-            store=store,
-            traffic=TrafficCounter(mind.server.count, mind.server.clock),
-            may_be_open=settings.auth == "off"
-            or (
-                settings.auth == "auto"
-                and local
-                and not settings.oauth_issuers
-                and not mind.accounts.users()
-            ),
+        # Imports and exports take as long as they take.
+        self.streams = Pool(
+            "bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None
+        )
+        self.sessions = mind.accounts.sessions()
+        self.people = mind.accounts.people()
+        self.store = StoreWatch(mind)
+        self.metrics = Metrics(self.pool, self.streams, self.store)
+        self.traffic = TrafficCounter(mind.server.count, mind.server.clock)
+        self._may_be_open = settings.auth == "off" or (
+            settings.auth == "auto"
+            and is_loopback(settings.server_host)
+            and not settings.oauth_issuers
+            and not mind.accounts.users()
         )
 
     @property
     def is_open(self) -> bool:
         """Whether no key is wanted; once one is, it stays so."""
-        if self.may_be_open and self.settings.auth != "off" and self.mind.accounts.users():
-            self.may_be_open = False
-        return self.may_be_open
+        if self._may_be_open and self.settings.auth != "off" and self.mind.accounts.users():
+            self._may_be_open = False
+        return self._may_be_open
 
     def identify(self, request: HTTPConnection) -> Caller:
         """Who sends a request. This asks the store: not for the event loop."""
