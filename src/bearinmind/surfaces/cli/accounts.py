@@ -292,7 +292,7 @@ def share_memory(
     """Let another user see one memory."""
     with run.existing() as mind:
         share = mind.share(id, reader, Right.WRITE if write else Right.READ)
-    _reply(run, share)
+    run.reply({"share": share}, lambda: [_done_line(share)])
 
 
 @share_app.command("tag")
@@ -306,7 +306,7 @@ def share_tag(
     """Let another user see all memories with a tag, now and from now on."""
     with run.open() as mind:
         share = mind.share_tag(tag, reader, Right.WRITE if write else Right.READ)
-    _reply(run, share)
+    run.reply({"share": share}, lambda: [_done_line(share)])
 
 
 @share_app.command("end")
@@ -320,7 +320,7 @@ def end(
     """Take back what was shared; it holds at once."""
     with run.existing() as mind:
         share = mind.unshare_tag(what, reader) if tag else mind.unshare(what, reader)
-    _reply(run, share)
+    run.reply({"share": share}, lambda: [_done_line(share)])
 
 
 @share_app.command("list")
@@ -344,10 +344,6 @@ def list_shares(
         others: Sequence[Share] = [] if mine else mind.shared_with_me()
     shown = {"mine": own, "with_me": others}
     run.reply_rows(shown, [*own, *others], lambda: _share_table(own, others), _NOTHING_SHARED)
-
-
-def _reply(run: Session, share: Share) -> None:
-    run.reply({"share": share}, lambda: [_done_line(share)])
 
 
 _NOTHING_SHARED = "Nothing is shared."

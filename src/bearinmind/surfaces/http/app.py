@@ -310,7 +310,7 @@ def _tell_errors(app: FastAPI, service: Service) -> None:
     async def tell(request: Request, error: Exception) -> Response:
         if isinstance(error, errors.MindError):
             return service.problem(request, error)
-        return responses.internal(request.state.request_id)
+        return responses.problem(responses.fault(), request.state.request_id)
 
     async def tell_invalid(request: Request, error: Exception) -> Response:
         flaws = error.errors() if isinstance(error, RequestValidationError) else ()

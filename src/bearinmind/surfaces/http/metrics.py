@@ -354,23 +354,23 @@ class TrafficCounter:
 Answered = Callable[[str, str, int], None]
 
 
+@dataclass(frozen=True, slots=True)
 class Telemetry:
     """Satisfies `bearinmind.trace.Observer`; follows what is done if there is a tracer."""
 
-    def __init__(self, tracer: Tracer | None = None, metrics: Metrics | None = None) -> None:
-        self._tracer = tracer
-        self._metrics = metrics
+    tracer: Tracer | None = None
+    metrics: Metrics | None = None
 
     @contextmanager
     def following(self, method: str, headers: Mapping[str, str]) -> Iterator[Answered]:
         """Follow a request, perhaps as a part of what its sender follows."""
-        if self._tracer is None:
+        if self.tracer is None:
             yield lambda _method, _route, _status: None
             return
         from opentelemetry import propagate  # noqa: PLC0415  an extra
         from opentelemetry.trace import SpanKind  # noqa: PLC0415
 
-        with self._tracer.start_as_current_span(
+        with self.tracer.start_as_current_span(
             method,
             context=propagate.extract(dict(headers)),
             kind=SpanKind.SERVER,
@@ -386,8 +386,8 @@ class Telemetry:
         try:
             with (
                 nullcontext()
-                if self._tracer is None
-                else self._tracer.start_as_current_span(
+                if self.tracer is None
+                else self.tracer.start_as_current_span(
                     f"{kind} {name}",
                     attributes={f"bearinmind.{kind}": name},
                     record_exception=False,  # as above
@@ -396,13 +396,13 @@ class Telemetry:
             ):
                 yield
         finally:
-            if self._metrics is not None:
-                self._metrics.took(kind, name, perf_counter() - began)
+            if self.metrics is not None:
+                self.metrics.took(kind, name, perf_counter() - began)
 
     def worked(self, kind: str, finished: int, postponed: int, given_up: int) -> None:
         """Count what became of jobs."""
-        if self._metrics is not None:
-            self._metrics.worked(kind, finished=finished, postponed=postponed, given_up=given_up)
+        if self.metrics is not None:
+            self.metrics.worked(kind, finished=finished, postponed=postponed, given_up=given_up)
 
 
 def _tell(span: Span, method: str, route: str, status: int) -> None:

@@ -344,7 +344,8 @@ class _Exchange:
         if self._status is not None:
             # The answer has begun: only a connection that breaks says that it is not whole.
             raise BrokenAnswer
-        await responses.internal(self._id)(self._scope, nothing, self._tell)
+        answer = responses.problem(responses.fault(), self._id)
+        await answer(self._scope, nothing, self._tell)
 
     @property
     def _route(self) -> str:

@@ -114,7 +114,8 @@ async def _told(
         yield _line({"problem": responses.problem_of(exc, request_id).model_dump()})
     except Exception as exc:  # noqa: BLE001  the answer has begun, so this is how it can be told
         logs.failure(exc, request_id)
-        yield _line({"problem": responses.internal_problem(request_id).model_dump()})
+        fault = responses.problem_of(responses.fault(), request_id)
+        yield _line({"problem": fault.model_dump()})
 
 
 def _line(data: object) -> bytes:
