@@ -18,7 +18,7 @@ from mcp import MCPError
 
 from bearinmind.app import Mind
 from bearinmind.surfaces.hooks.standalone.memory_text import BEGIN, END
-from bearinmind.surfaces.mcp.agent_words import TELL_THE_USER
+from bearinmind.surfaces.mcp.texts import TELL_THE_USER
 from bearinmind.surfaces.mcp.tools import BY_TOOL
 from support.embedding_server import SlowEmbedder
 from support.http_server import serving

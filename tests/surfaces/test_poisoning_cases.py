@@ -26,7 +26,8 @@ from bearinmind.surfaces.hooks.standalone import prompt
 from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Context
 from bearinmind.surfaces.transfer import Import, line_of
-from bearinmind.surfaces.verbs import requests, table
+from bearinmind.surfaces.verbs import requests
+from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.surfaces.verbs.verb import Request, Verb
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Provenance, State, Trust
@@ -280,7 +281,7 @@ def test_a_lie_takes_no_memory_s_place(ada: Mind, clock: FixedClock, row: dict[s
     assert ada.get(f"ada:{original.id}").content == row["original"]
     assert ada.states([original]) == {original.id: State.LIVE}
     assert ada.outdated([original]) == {}
-    answer = table.recall(ada, requests.RecallRequest(query=row["question"], all=True))
+    answer = BY_NAME["recall"].run(ada, requests.RecallRequest(query=row["question"], all=True))
     [hit] = [x for x in answer.hits if (x.memory.owner, x.memory.id) == ("ada", original.id)]
     assert hit.outdated is None
     assert not any(original.id in x.replaces for x in answer.hits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from bearinmind.surfaces.cli.session import INTERNAL, INTERRUPTED, guarded
+from bearinmind.surfaces.cli.main import INTERNAL, INTERRUPTED, guarded
 
 
 def interrupted() -> None:

@@ -17,10 +17,9 @@ from bearinmind.config import Settings
 from bearinmind.errors import ContentTooLong, InvalidRequest
 from bearinmind.surfaces.hooks.standalone.memory_text import BAR, BEGIN, END
 from bearinmind.surfaces.mcp import texts, tools
-from bearinmind.surfaces.mcp.agent_words import TELL_THE_USER, advice
+from bearinmind.surfaces.mcp.texts import TELL_THE_USER, advice
 from bearinmind.surfaces.mcp.tools import BY_TOOL, read
 from bearinmind.surfaces.verbs import answers as a
-from bearinmind.surfaces.verbs import table
 from bearinmind.surfaces.verbs.requests import RecallRequest
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
 from bearinmind.types import Access, Decider, Judgement, Link, LinkKind, Memory, Trust
@@ -192,7 +191,7 @@ def listed(*memories: Memory) -> a.ListAnswer:
 
 def test_a_tool_answers_with_what_an_agent_needs(memory: Mind, kept: Callable[..., Memory]) -> None:
     kept("Ana is on call.", tags=["ops"])
-    answer = table.recall(memory, RecallRequest(query="who is on call"))
+    answer = BY_NAME["recall"].run(memory, RecallRequest(query="who is on call"))
     data = texts.structured(answer, a.RecallAnswer)
     [hit] = data["hits"]
 
@@ -206,7 +205,7 @@ def test_a_trace_is_told_whole_to_an_agent_that_wants_it(
     memory: Mind, kept: Callable[..., Memory]
 ) -> None:
     kept("Ana is on call.")
-    answer = table.recall(memory, RecallRequest(query="who is on call", trace=True))
+    answer = BY_NAME["recall"].run(memory, RecallRequest(query="who is on call", trace=True))
 
     [judged] = texts.structured(answer, a.RecallAnswer)["trace"]["judged"]
 
@@ -284,8 +283,8 @@ def test_an_agent_gets_no_weak_guesses_unless_it_wants_all(
     for number in range(6):
         kept(f"Service {number} has a dashboard.", trust="external")
     query = "how do I knit a woollen scarf as long as the neck of a giraffe at your service?"
-    answer = table.recall(memory, RecallRequest(query=query))
-    whole = table.recall(memory, RecallRequest(query=query, all=True))
+    answer = BY_NAME["recall"].run(memory, RecallRequest(query=query))
+    whole = BY_NAME["recall"].run(memory, RecallRequest(query=query, all=True))
 
     assert (answer.verdict, answer.hits) == ("nothing", ())
     assert {hit.memory.id for hit in answer.weak} == {hit.memory.id for hit in whole.hits}

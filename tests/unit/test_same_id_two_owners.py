@@ -11,8 +11,8 @@ from rich.console import Console, RenderableType
 from bearinmind.app import Mind
 from bearinmind.errors import AmbiguousId, MemoryNotFound
 from bearinmind.protocols import Store
+from bearinmind.surfaces.cli.memories import memory_list
 from bearinmind.surfaces.cli.read import _timeline_table
-from bearinmind.surfaces.cli.terminal import memory_list
 from bearinmind.surfaces.hooks.standalone import memory_text
 from bearinmind.surfaces.mcp import texts
 from bearinmind.surfaces.verbs.answers import ListAnswer, TimelineAnswer

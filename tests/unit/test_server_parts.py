@@ -18,11 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidRequest, InvalidSetting, VersionConflict
 from bearinmind.surfaces.http import responses
-from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.logs import JsonLines
 from bearinmind.surfaces.http.metrics import Metrics, StoreState, Telemetry, TrafficCounter
-from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope
+from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope, Names, Pool
 from bearinmind.surfaces.verbs.answers import read_cursor, write_cursor
 from bearinmind.types import Memory
 

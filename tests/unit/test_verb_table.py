@@ -32,7 +32,7 @@ NO_TOOL = {
         (verb.name for verb in OWN_VERBS), "the page and the command line are for people"
     ),
     **dict.fromkeys(
-        (verb.name for verb in GRAPH_VERBS if verb.tool is None),
+        (verb.name for verb in GRAPH_VERBS if not verb.tool),
         "a recall follows the graph by itself; people look around in it",
     ),
     **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
@@ -113,7 +113,7 @@ def test_a_verb_has_a_route_of_its_own(verb: Verb) -> None:
 
 @every_verb
 def test_a_verb_is_a_tool_or_there_is_a_reason(verb: Verb) -> None:
-    assert (verb.tool is None) == (verb.name in NO_TOOL)
+    assert (not verb.tool) == (verb.name in NO_TOOL)
 
 
 @pytest.mark.parametrize("group", ONLY_HERE)
@@ -155,7 +155,7 @@ def test_a_verb_has_its_line_in_the_reference(verb: Verb) -> None:
 
     assert f"`{verb.method} {verb.path}`" in line
     assert f"`bearinmind {verb.command}`" in line
-    assert f"`{verb.tool}`" in line or verb.tool is None
+    assert f"`{verb.tool}`" in line or not verb.tool
 
 
 def test_names_routes_and_tools_are_told_apart() -> None:

@@ -218,7 +218,6 @@ class FilesImport:
     # ---- conversations -------------------------------------------------------------------------
 
     def _learn(self, conversation: Conversation) -> None:
-        """Propose what a conversation teaches."""
         try:
             learned = self._app.learn(
                 conversation.messages,
@@ -249,7 +248,6 @@ class FilesImport:
     # ---- links ---------------------------------------------------------------------------------
 
     def _add_links(self) -> None:
-        """Add the links between records, now that all of them are there."""
         for place, id_, link in self._waiting:
             self._import.file = place.file
             target = self._ids.get(link.target)

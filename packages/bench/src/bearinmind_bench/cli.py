@@ -17,7 +17,8 @@ import typer
 
 from bearinmind.errors import IncomparableResults, InvalidInput, StoreUnavailable, TooFewQueries
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, guarded, write_json
+from bearinmind.surfaces.cli.main import guarded
+from bearinmind.surfaces.cli.terminal import Session, write_json
 from bearinmind_bench.own import cli as own_cli
 
 if TYPE_CHECKING:

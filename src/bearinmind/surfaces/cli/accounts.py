@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,13 +17,14 @@ from bearinmind.errors import InvalidShare
 from bearinmind.protocols import AuditEntry, Step, TrafficKind, TrafficPoint, User
 from bearinmind.surfaces import times, transfer
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, version, write_json
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     ID,
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     day,
     grid,
     headed,
@@ -31,6 +32,8 @@ from bearinmind.surfaces.cli.terminal import (
     minute,
     parts,
     styled,
+    version,
+    write_json,
 )
 from bearinmind.types import Access, Key, Right, Share
 
@@ -55,14 +58,8 @@ def add(run: Session, name: _Name) -> None:
 @user_app.command("list")
 def list_users(run: Session) -> None:
     """List the users."""
-    with run.reading({"users": []}) as mind:
-        users = mind.accounts.users()
-    run.reply_rows(
-        {"users": users},
-        users,
-        lambda: _user_table(users),
-        "There are no users: `bearinmind user add NAME` adds the first.",
-    )
+    none = "There are no users: `bearinmind user add NAME` adds the first."
+    run.reply_listed("users", lambda mind: mind.accounts.users(), _user_row, ("-", "-", ""), none)
 
 
 @user_app.command("disable")
@@ -85,12 +82,9 @@ def enable(run: Session, name: _Name) -> None:
 def erase(
     run: Session,
     name: _Name,
-    export: Annotated[
-        str | None,
-        typer.Option("--export", metavar="FILE", help="Export their memories there first."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+    export: str | None = option("--export", "Export their memories there first.", metavar="FILE"),
+    yes: bool = flag("--yes", "Do not ask."),
+    dry_run: bool = flag("--dry-run", "Only show the plan."),
 ) -> None:
     """Remove everything of a user for good: memories, shares, keys and all."""
     with run.existing() as mind:
@@ -129,30 +123,20 @@ key_app = typer.Typer(no_args_is_help=True)
 _KeyId = Annotated[
     str, typer.Argument(metavar="KEY", help="The id of a key, as `bearinmind key list` shows it.")
 ]
-_User = Annotated[
-    str | None, typer.Argument(metavar="USER", help="Whose key it is; you when not given.")
-]
 _ONLY_NOW = "This is the key {id}. It cannot be shown again: keep it where secrets are kept."
 
 
 @key_app.command("create")
 def create(
     run: Session,
-    user: _User = None,
-    access: Annotated[
-        Access, typer.Option("--access", help="What it allows: read, write or admin.")
-    ] = Access.WRITE,
-    label: Annotated[str, typer.Option("--label", help="Where it is used.")] = "",
-    expires: Annotated[
-        str | None, typer.Option("--expires", help="When it expires: 90d, 2027-01-31.")
-    ] = None,
-    per_minute: Annotated[
-        int | None,
-        typer.Option("--per-minute", min=1, max=PER_MINUTE_LIMIT, help="Most requests a minute."),
-    ] = None,
-    per_day: Annotated[
-        int | None, typer.Option("--per-day", min=1, max=PER_DAY_LIMIT, help="Most writes a day.")
-    ] = None,
+    user: str | None = argument("USER", "Whose key it is; you when not given.", None),
+    access: Access = option("--access", "What it allows: read, write or admin.", Access.WRITE),
+    label: str = option("--label", "Where it is used.", ""),
+    expires: str | None = option("--expires", "When it expires: 90d, 2027-01-31."),
+    per_minute: int | None = option(
+        "--per-minute", "Most requests a minute.", min=1, max=PER_MINUTE_LIMIT
+    ),
+    per_day: int | None = option("--per-day", "Most writes a day.", min=1, max=PER_DAY_LIMIT),
 ) -> None:
     """Make a key and print it; it cannot be shown again."""
     expires_at = None if expires is None else times.parse_coming(expires, "--expires", _now())
@@ -171,18 +155,12 @@ def create(
 @key_app.command("list")
 def list_keys(
     run: Session,
-    user: Annotated[
-        str | None, typer.Argument(metavar="USER", help="Whose keys; everybody's when not given.")
-    ] = None,
+    user: str | None = argument("USER", "Whose keys; everybody's when not given.", None),
 ) -> None:
     """Show the keys and their terms, never their secrets."""
-    with run.reading({"keys": []}) as mind:
-        keys = mind.accounts.keys(user)
-    run.reply_rows(
-        {"keys": keys},
-        keys,
-        lambda: _key_table(keys, _now()),
-        "There are no keys: `bearinmind key create USER` makes one.",
+    none = "There are no keys: `bearinmind key create USER` makes one."
+    run.reply_listed(
+        "keys", lambda mind: mind.accounts.keys(user), _key_row, ("-", "-", "-", "-", ""), none
     )
 
 
@@ -190,9 +168,7 @@ def list_keys(
 def rotate(
     run: Session,
     key: _KeyId,
-    overlap: Annotated[
-        str, typer.Option("--overlap", help="How long the old one stays valid: 30m, 24h, 7d.")
-    ] = "24h",
+    overlap: str = option("--overlap", "How long the old one stays valid: 30m, 24h, 7d.", "24h"),
 ) -> None:
     """Make a key with the terms of an old one, which ends later."""
     span = times.parse_span(overlap, "--overlap")
@@ -224,27 +200,26 @@ def _now() -> datetime:
 
 def audit(
     run: Session,
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="What was done to any user's, not only to yours.")
-    ] = False,
-    limit: options.EntryLimit = 20,
+    everybody: bool = flag("--everybody", "What was done to any user's, not only to yours."),
+    limit: int = options.most("entries"),
 ) -> None:
     """Show who read secrets, shared, or changed users and keys."""
-    with run.reading({"entries": []}) as mind:
-        entries = mind.accounts.audit(limit, everybody=everybody)
-    run.reply_rows(
-        {"entries": entries}, entries, lambda: audit_table(entries), "The audit is empty."
-    )
+    reply_audit(run, lambda mind: mind.accounts.audit(limit, everybody=everybody))
+
+
+def reply_audit(
+    run: Session,
+    entries: Callable[[Mind], Sequence[AuditEntry]],
+    without: str = "The audit is empty.",
+) -> None:
+    """Show what was done, a line each."""
+    run.reply_listed("entries", entries, _audit_row, ("-", "-", "-", ""), without)
 
 
 def traffic(
     run: Session,
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="What all users asked, not only you.")
-    ] = False,
-    step: Annotated[
-        Step, typer.Option("--step", help="By minute for a day, or by hour for 90 days.")
-    ] = Step.HOUR,
+    everybody: bool = flag("--everybody", "What all users asked, not only you."),
+    step: Step = option("--step", "By minute for a day, or by hour for 90 days.", Step.HOUR),
 ) -> None:
     """Show how often a server was asked, over time."""
     with run.reading({"points": []}) as mind:
@@ -263,48 +238,30 @@ def _traffic_table(points: Sequence[TrafficPoint]) -> RenderableType:
     return headed("", "from", *(f"{kind}>" for kind in TrafficKind), rows=rows)
 
 
-def _user_table(values: Sequence[User]) -> RenderableType:
-    """Users, a line each."""
-    table = grid("-", "-", "")
-    for value in values:
-        disabled = f"disabled {minute(value.disabled_at)}" if value.disabled_at else ""
-        table.add_row(
-            styled(value.name, ID),
-            styled(f"since {day(value.created_at)}", QUIET),
-            styled(disabled, BAD),
-        )
-    return table
+def _user_row(value: User) -> tuple[Text, ...]:
+    disabled = f"disabled {minute(value.disabled_at)}" if value.disabled_at else ""
+    since = styled(f"since {day(value.created_at)}", QUIET)
+    return styled(value.name, ID), since, styled(disabled, BAD)
 
 
-def _key_table(values: Sequence[Key], now: datetime) -> RenderableType:
-    """Keys, a line each."""
-    table = grid("-", "-", "-", "-", "")
-    for value in values:
-        terms = parts(
-            value.label,
-            f"{value.per_minute:,} a minute" if value.per_minute else "",
-            f"{value.per_day:,} writes a day" if value.per_day else "",
-        )
-        who = styled(value.id, ID), styled(value.user), styled(value.access)
-        table.add_row(*who, _end(value, now), terms)
-    return table
+def _key_row(value: Key) -> tuple[Text, ...]:
+    terms = parts(
+        value.label,
+        f"{value.per_minute:,} a minute" if value.per_minute else "",
+        f"{value.per_day:,} writes a day" if value.per_day else "",
+    )
+    who = styled(value.id, ID), styled(value.user), styled(value.access)
+    return *who, _end(value, _now()), terms
 
 
-def audit_table(entries: Sequence[AuditEntry]) -> RenderableType:
-    """What was done, a line each."""
-    table = grid("-", "-", "-", "")
-    for entry in entries:
-        version = f" v{entry.version}" if entry.version else ""
-        about = f"{entry.id or ''}{version}" or entry.detail or ""
-        by = f"by {entry.agent}" if entry.agent else ""
-        key = f"with key {entry.key}" if entry.key else ""
-        table.add_row(
-            styled(minute(entry.at), QUIET),
-            styled(entry.owner),
-            styled(entry.action),
-            parts(styled(about, ID), entry.detail if entry.id and entry.detail else "", by, key),
-        )
-    return table
+def _audit_row(entry: AuditEntry) -> tuple[Text, ...]:
+    version = f" v{entry.version}" if entry.version else ""
+    about = f"{entry.id or ''}{version}" or entry.detail or ""
+    by = f"by {entry.agent}" if entry.agent else ""
+    key = f"with key {entry.key}" if entry.key else ""
+    detail = entry.detail if entry.id and entry.detail else ""
+    what = parts(styled(about, ID), detail, by, key)
+    return styled(minute(entry.at), QUIET), styled(entry.owner), styled(entry.action), what
 
 
 def _end(key: Key, now: datetime) -> Text:
@@ -322,65 +279,64 @@ def _end(key: Key, now: datetime) -> Text:
 
 share_app = typer.Typer(no_args_is_help=True)
 _Reader = Annotated[str, typer.Argument(metavar="USER", help="The name of the other user.")]
-_Tag = Annotated[str, typer.Argument(metavar="TAG", help="A tag; memories may get it later.")]
-_Write = Annotated[
-    bool, typer.Option("--write", help="They may also update, delete and restore it.")
-]
-_WriteAll = Annotated[
-    bool, typer.Option("--write", help="They may also update, delete and restore them.")
-]
 
 
 @share_app.command("memory")
-def share_memory(run: Session, id: options.Id, reader: _Reader, write: _Write = False) -> None:
+def share_memory(
+    run: Session,
+    *,
+    id: str = options.ID,
+    reader: _Reader,
+    write: bool = flag("--write", "They may also update, delete and restore it."),
+) -> None:
     """Let another user see one memory."""
     with run.existing() as mind:
         share = mind.share(id, reader, Right.WRITE if write else Right.READ)
-    _reply(run, share)
+    run.reply({"share": share}, lambda: [_done_line(share)])
 
 
 @share_app.command("tag")
-def share_tag(run: Session, tag: _Tag, reader: _Reader, write: _WriteAll = False) -> None:
+def share_tag(
+    run: Session,
+    *,
+    tag: str = argument("TAG", "A tag; memories may get it later."),
+    reader: _Reader,
+    write: bool = flag("--write", "They may also update, delete and restore them."),
+) -> None:
     """Let another user see all memories with a tag, now and from now on."""
     with run.open() as mind:
         share = mind.share_tag(tag, reader, Right.WRITE if write else Right.READ)
-    _reply(run, share)
+    run.reply({"share": share}, lambda: [_done_line(share)])
 
 
 @share_app.command("end")
 def end(
     run: Session,
-    what: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of a memory, or with --tag the tag.")
-    ],
+    *,
+    what: str = argument("ID", "The id of a memory, or with --tag the tag."),
     reader: _Reader,
-    tag: Annotated[bool, typer.Option("--tag", help="End the share of a tag.")] = False,
+    tag: bool = flag("--tag", "End the share of a tag."),
 ) -> None:
     """Take back what was shared; it holds at once."""
     with run.existing() as mind:
         share = mind.unshare_tag(what, reader) if tag else mind.unshare(what, reader)
-    _reply(run, share)
+    run.reply({"share": share}, lambda: [_done_line(share)])
 
 
 @share_app.command("list")
 def list_shares(
     run: Session,
-    with_me: Annotated[
-        bool, typer.Option("--with-me", help="Only what others share with you.")
-    ] = False,
-    mine: Annotated[bool, typer.Option("--mine", help="Only what you share with others.")] = False,
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="What all users share with one another.")
-    ] = False,
+    with_me: bool = flag("--with-me", "Only what others share with you."),
+    mine: bool = flag("--mine", "Only what you share with others."),
+    everybody: bool = flag("--everybody", "What all users share with one another."),
 ) -> None:
     """Show what you share, and what others share with you."""
     if with_me and mine:
         raise InvalidShare("--with-me and --mine leave nothing to show", hint="Give one of them.")
     if everybody:
-        with run.reading({"shares": []}) as mind:
-            shares = mind.server.shares()
-        run.reply_rows(
-            {"shares": shares}, shares, lambda: _whole_share_table(shares), _NOTHING_SHARED
+        columns = ("-", "-", "-", "-", "")
+        run.reply_listed(
+            "shares", lambda mind: mind.server.shares(), _owned_row, columns, _NOTHING_SHARED
         )
         return
     with run.reading({"mine": [], "with_me": []}) as mind:
@@ -390,31 +346,23 @@ def list_shares(
     run.reply_rows(shown, [*own, *others], lambda: _share_table(own, others), _NOTHING_SHARED)
 
 
-def _reply(run: Session, share: Share) -> None:
-    run.reply({"share": share}, lambda: [_done_line(share)])
-
-
 _NOTHING_SHARED = "Nothing is shared."
 _MAY = {Right.READ: "may read", Right.WRITE: "may read and write"}
 
 
 def _done_line(value: Share) -> RenderableType:
-    """What was just shared, or taken back."""
     line = styled("Shared " if value.ended_at is None else "Ended the share of ")
     line.append_text(_what(value)).append(" with ").append_text(styled(value.reader, STRONG))
     return line if value.ended_at else line.append(f", who {_MAY[value.right]}")
 
 
 def _share_table(own: Sequence[Share], others: Sequence[Share]) -> RenderableType:
-    """What a user shares, and what others share with that user."""
     listed = [*(_share_row("with", each) for each in own), *(_share_row("by", x) for x in others)]
     return grid("-", "-", "-", "", rows=listed)
 
 
-def _whole_share_table(shares: Sequence[Share]) -> RenderableType:
-    """What everybody shares, a line each."""
-    rows = ((styled(share.owner, STRONG), *_share_row("with", share)) for share in shares)
-    return grid("-", "-", "-", "-", "", rows=rows)
+def _owned_row(value: Share) -> tuple[Text, ...]:
+    return styled(value.owner, STRONG), *_share_row("with", value)
 
 
 def _share_row(word: str, value: Share) -> tuple[Text, ...]:

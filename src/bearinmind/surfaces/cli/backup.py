@@ -13,8 +13,8 @@ from bearinmind.app import Mind
 from bearinmind.errors import InvalidInput
 from bearinmind.store import backup as backups
 from bearinmind.store.factory import Access
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, many, minute, styled
+from bearinmind.surfaces.cli.options import argument, flag, option
+from bearinmind.surfaces.cli.terminal import GOOD, QUIET, Session, counting, many, minute, styled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,23 +29,12 @@ _Identity = Annotated[
 
 def backup(
     run: Session,
-    place: Annotated[
-        str,
-        typer.Argument(
-            metavar="PLACE", help="A new file; or a folder, if it is one or ends in `/`."
-        ),
-    ],
-    keep: Annotated[
-        int | None,
-        typer.Option("--keep", min=1, help="Keep so many backups in the folder, the latest."),
-    ] = None,
-    recipients: Annotated[
-        list[str] | None,
-        typer.Option("--recipient", help="Encrypt it for a public key of age or SSH; repeatable."),
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check the backup that is there; make none.")
-    ] = False,
+    place: str = argument("PLACE", "A new file; or a folder, if it is one or ends in `/`."),
+    keep: int | None = option("--keep", "Keep so many backups in the folder, the latest.", min=1),
+    recipients: list[str] | None = option(
+        "--recipient", "Encrypt it for a public key of age or SSH; repeatable."
+    ),
+    verify: bool = flag("--verify", "Check the backup that is there; make none."),
     identity: _Identity = None,
 ) -> None:
     """Back up the whole store, of every user, while it is used.
@@ -75,12 +64,7 @@ def backup(
 
 def restore_store(
     run: Session,
-    place: Annotated[
-        str,
-        typer.Argument(
-            metavar="PLACE", help="A backup: a file, a manifest, or a folder for its latest."
-        ),
-    ],
+    place: str = argument("PLACE", "A backup: a file, a manifest, or a folder for its latest."),
     identity: _Identity = None,
 ) -> None:
     """Restore a backup into an empty place.
@@ -108,7 +92,6 @@ def restore_store(
 
 
 def _backed_up_lines(done: backups.BackedUp) -> Iterator[RenderableType]:
-    """What was backed up, and what restoring it will need."""
     facts = done.facts
     sealed = " and encrypted" if facts.recipients else ""
     yield styled(f"Backed up {_counted(facts)}{sealed} to {done.place}", GOOD)

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from bearinmind import codec
 from bearinmind.app import Mind
@@ -16,26 +14,37 @@ from bearinmind.errors import EmptyContent, InvalidInput, MindError
 from bearinmind.remember.admit import check_time
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.update import Deleted
-from bearinmind.surfaces.cli import options, session
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.main import tell
+from bearinmind.surfaces.cli.memories import link_text
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
     QUIET,
+    Session,
     day,
     grid,
     group,
-    link_text,
     many,
     memory_count,
-    outcome_line,
     safe,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.surfaces.times import day_in_words
 from bearinmind.text.analysis import one_line
-from bearinmind.types import Memory, MemoryId, Outcome, Resolution, State, Stored, Trust, Whose
+from bearinmind.types import (
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outcome,
+    Resolution,
+    State,
+    Stored,
+    Trust,
+    Whose,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,59 +53,38 @@ if TYPE_CHECKING:
 _PAGE = 1_000
 
 
+@options.taking(described=options.described, origin=options.origin)
 def store(
     run: Session,
-    content: options.Content = None,
-    file: options.File = None,
-    category: options.Category = None,
-    tag: options.Tags = None,
-    keyword: options.Keywords = None,
-    importance: options.Importance = None,
-    created_at: Annotated[
-        str | None, typer.Option("--created-at", help="When it was learned, if not just now.")
-    ] = None,
-    valid_from: options.ValidFrom = None,
-    valid_to: options.ValidTo = None,
-    agent: options.Agent = None,
-    session: options.SessionName = None,
-    project: options.Project = None,
-    source: options.Source = None,
-    trust: options.TrustClass = None,
-    supersedes: Annotated[
-        list[str] | None,
-        typer.Option("--supersedes", metavar="ID", help="A memory that it replaces; repeatable."),
-    ] = None,
-    sensitive: options.Sensitive = False,
-    wait: options.Wait = False,
+    *,
+    content: str | None = options.CONTENT,
+    file: Path | None = options.FILE,
+    described: dict[str, Any],
+    created_at: str | None = option("--created-at", "When it was learned, if not just now."),
+    origin: dict[str, Any],
+    supersedes: list[str] | None = option(
+        "--supersedes", "A memory that it replaces; repeatable.", metavar="ID"
+    ),
+    sensitive: bool = flag(
+        "--sensitive", "Encrypt it; it is found by its tags and keywords alone."
+    ),
+    wait: bool = options.WAIT,
 ) -> None:
     """Remember something."""
-    fields = options.draft_fields(
-        tags=tag,
-        keywords=keyword,
-        created_at=created_at,
-        valid_from=valid_from,
-        valid_to=valid_to,
-        category=category,
-        importance=importance,
-        agent=agent,
-        session=session,
-        project=project,
-        source=source,
-        trust=trust,
-        sensitive=sensitive,
-    )
+    learned = options.without_none({"created_at": check_time(created_at, "--created-at")})
+    fields = {**described, **learned, **origin}
     text = _text(content, file, or_piped=True)
     if text is None:
         raise EmptyContent("no content was given", hint=_HOW_TO_GIVE)
     with run.open() as mind:
-        outcome = mind.store(text, supersedes=supersedes or (), **fields)
+        outcome = mind.store(text, supersedes=supersedes or (), sensitive=sensitive, **fields)
         _note_sealing(run, mind, outcome.memory, flagged=sensitive)
         if wait:
             run.wait_for_work(mind)
         stored = isinstance(outcome, Stored)
         if stored and not wait:
             run.start_worker()
-        if not stored and {*fields} - {"sensitive", "trust"}:
+        if not stored and {*fields} - {"trust"}:
             run.note(
                 f"Its other fields stay: `bearinmind update {outcome.memory.id}` changes them."
             )
@@ -107,7 +95,7 @@ def store(
                 "memory": outcome.memory,
                 "may_replace": tuple(outcome.may_replace),
             },
-            lambda: [outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
+            lambda: [_outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
         )
 
 
@@ -127,58 +115,36 @@ def offers(outcome: Outcome) -> Iterator[Text]:
         yield styled(f"{command} settles {it}; or `older`, `both`, `merge`.", QUIET)
 
 
+@options.taking(described=options.described, origin=options.origin)
 def update(
     run: Session,
-    id: options.Id,
-    content: options.Content = None,
-    file: options.File = None,
-    category: options.Category = None,
-    tag: options.Tags = None,
-    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
-    keyword: options.Keywords = None,
-    no_keywords: Annotated[
-        bool, typer.Option("--no-keywords", help="Take all keywords away.")
-    ] = False,
-    importance: options.Importance = None,
-    valid_from: options.ValidFrom = None,
-    valid_to: options.ValidTo = None,
-    always_valid: Annotated[
-        bool, typer.Option("--always-valid", help="Take the valid-from / valid-to span away.")
-    ] = False,
-    agent: options.Agent = None,
-    session: options.SessionName = None,
-    project: options.Project = None,
-    source: options.Source = None,
-    trust: options.TrustClass = None,
-    sensitive: Annotated[
-        bool | None,
-        typer.Option(
-            "--sensitive/--not-sensitive",
-            help="Encrypt it with all its versions, or make it an ordinary memory.",
-        ),
-    ] = None,
-    expected_version: Annotated[
-        int | None,
-        typer.Option("--expected-version", help="Refuse if it has another version by now."),
-    ] = None,
+    *,
+    id: str = options.ID,
+    content: str | None = options.CONTENT,
+    file: Path | None = options.FILE,
+    described: dict[str, Any],
+    no_tags: bool = flag("--no-tags", "Take all tags away."),
+    no_keywords: bool = flag("--no-keywords", "Take all keywords away."),
+    always_valid: bool = flag("--always-valid", "Take the valid-from / valid-to span away."),
+    origin: dict[str, Any],
+    sensitive: bool | None = option(
+        "--sensitive/--not-sensitive",
+        "Encrypt it with all its versions, or make it an ordinary memory.",
+    ),
+    expected_version: int | None = option(
+        "--expected-version", "Refuse if it has another version by now."
+    ),
 ) -> None:
     """Change a memory; the version before stays readable."""
-    changes = options.without_none(
-        {
-            "content": _text(content, file, or_piped=False),
-            "category": category,
-            "tags": _replaced(options.words(tag), no_tags, "tag"),
-            "keywords": _replaced(options.words(keyword), no_keywords, "keyword"),
-            "importance": importance,
-            "sensitive": sensitive,
-            "valid_from": check_time(valid_from, "--valid-from"),
-            "valid_to": check_time(valid_to, "--valid-to"),
-            "always_valid": always_valid or None,
-        }
-    )
-    origin = options.without_none(
-        {"agent": agent, "session": session, "project": project, "source": source, "trust": trust}
-    )
+    text = _text(content, file, or_piped=False)
+    given = {"content": text, "sensitive": sensitive, "always_valid": always_valid or None}
+    changes = {**described, **options.without_none(given)}
+    for word, none in {"tag": no_tags, "keyword": no_keywords}.items():
+        if none and changes.get(f"{word}s"):
+            raise InvalidInput(
+                f"--{word} and --no-{word}s contradict each other", hint="Give one of the two."
+            )
+        changes |= {f"{word}s": ()} if none else {}
     if not changes and not origin:
         raise InvalidInput(
             "no change was given", hint="Give new content or one of `bearinmind update --help`."
@@ -209,7 +175,7 @@ def _update(
     word = "Updated" if memory.version > before.version else "Unchanged"
     if memory.version > before.version:
         run.start_worker()
-    run.reply({"outcome": word.lower(), "memory": memory}, lambda: [outcome_line(word, memory)])
+    run.reply({"outcome": word.lower(), "memory": memory}, lambda: [_outcome_line(word, memory)])
 
 
 def _plain_versions(mind: Mind, memory: Memory) -> int:
@@ -219,7 +185,13 @@ def _plain_versions(mind: Mind, memory: Memory) -> int:
     return sum(not version.sensitive for version in mind.versions(memory.id))
 
 
-def delete(run: Session, ids: options.Ids, with_earlier: options.WithEarlier = False) -> None:
+def delete(
+    run: Session,
+    ids: list[str] = options.IDS,
+    with_earlier: bool = flag(
+        "--with-earlier", "Delete what they superseded, too, which would be live again otherwise."
+    ),
+) -> None:
     """Hide memories from recall; they can be restored."""
     with run.existing() as mind:
         verb = partial(mind.delete, with_earlier=with_earlier)
@@ -231,7 +203,7 @@ def delete(run: Session, ids: options.Ids, with_earlier: options.WithEarlier = F
                 run.note(f"note: deleted with {memory.id}: {', '.join(memory.deleted_too)}")
 
 
-def restore(run: Session, ids: options.Ids) -> None:
+def restore(run: Session, ids: list[str] = options.IDS) -> None:
     """Bring deleted memories back."""
     with run.existing() as mind:
         _each(run, mind.restorable, ids, mind.restore, "Restored")
@@ -240,14 +212,10 @@ def restore(run: Session, ids: options.Ids) -> None:
 
 def purge(
     run: Session,
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Ids of deleted memories.")
-    ] = None,
-    all_deleted: Annotated[
-        bool, typer.Option("--all-deleted", help="All memories that are deleted.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+    ids: list[str] | None = argument("ID", "Ids of deleted memories.", None),
+    all_deleted: bool = flag("--all-deleted", "All memories that are deleted."),
+    yes: bool = flag("--yes", "Do not ask."),
+    dry_run: bool = flag("--dry-run", "Only show the plan."),
 ) -> None:
     """Remove deleted memories for good."""
     if bool(ids) == all_deleted:
@@ -266,10 +234,10 @@ def purge(
 
 def link(
     run: Session,
-    source: options.LinkSource,
-    kind: options.Kind,
-    target: options.LinkTarget,
-    remove: Annotated[bool, typer.Option("--remove", help="End the link instead.")] = False,
+    source: str = argument("SOURCE", "The id of the memory that the link begins at."),
+    kind: LinkKind = argument("KIND", f"One of {', '.join(LinkKind)}."),
+    target: str = argument("TARGET", "The id of the memory that the link ends at."),
+    remove: bool = flag("--remove", "End the link instead."),
 ) -> None:
     """Link two memories, read "SOURCE KIND TARGET"."""
     with run.existing() as mind:
@@ -282,19 +250,12 @@ def link(
 
 def resolve(
     run: Session,
-    id: options.Id,
-    resolution: Annotated[
-        Resolution, typer.Argument(metavar="WORD", help=f"One of {', '.join(Resolution)}.")
-    ],
-    other: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--other", metavar="ID", help="Beside this memory; repeatable. Else all it may replace."
-        ),
-    ] = None,
-    trust: Annotated[
-        Trust, typer.Option("--trust", help="Who decides: `user` is a person.")
-    ] = Trust.USER,
+    id: str = options.ID,
+    resolution: Resolution = argument("WORD", f"One of {', '.join(Resolution)}."),
+    other: list[str] | None = option(
+        "--other", "Beside this memory; repeatable. Else all it may replace.", metavar="ID"
+    ),
+    trust: Trust = option("--trust", "Who decides: `user` is a person.", Trust.USER),
 ) -> None:
     """Decide which of two memories holds now."""
     with run.existing() as mind:
@@ -342,13 +303,10 @@ def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
             run.note_traces()
 
 
-def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:
-    """The words to put in place of the present ones."""
-    if none and new:
-        raise InvalidInput(
-            f"--{what} and --no-{what}s contradict each other", hint="Give one of the two."
-        )
-    return () if none else None if new is None else tuple(new)
+def _outcome_line(word: str, memory: Memory) -> Text:
+    """What was done with a memory."""
+    line = styled(f"{word} ").append(memory.id, style=ID)
+    return line.append("  ").append(one_line(safe(memory.content)), style=QUIET)
 
 
 def _each(
@@ -368,9 +326,9 @@ def _each(
         except MindError as exc:
             failed.append(exc)
     if done:
-        run.reply({"memories": done}, lambda: [outcome_line(word, memory) for memory in done])
+        run.reply({"memories": done}, lambda: [_outcome_line(word, memory) for memory in done])
     for error in failed[1:]:
-        session.tell(error, as_json=run.as_json)
+        tell(error, as_json=run.as_json)
     if failed:
         raise failed[0]
     return done
@@ -398,7 +356,6 @@ _PLANNED = 20  # memories of a purge that are named
 
 
 def _plan_table(value: PurgePlan) -> RenderableType:
-    """What a purge removes for good."""
     table = grid("-", "-", "")
     for memory in value.memories[:_PLANNED]:
         deleted = "" if memory.deleted_at is None else f"deleted {day(memory.deleted_at)}"

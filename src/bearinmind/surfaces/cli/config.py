@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bearinmind.config import PREFIX, Configuration, Origin, with_setting
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, grid, styled
+from bearinmind.surfaces.cli.options import argument
+from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, Session, grid, styled
 from bearinmind.surfaces.lines import created
 from bearinmind.text.store_name import StoreName
 
@@ -30,10 +30,8 @@ def config(run: Session, ctx: typer.Context) -> None:
 @app.command("set")
 def set_(
     run: Session,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Of a setting; `leg_weights.graph` of an entry.")
-    ],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="A list is separated by commas.")],
+    name: str = argument("NAME", "Of a setting; `leg_weights.graph` of an entry."),
+    value: str = argument("VALUE", "A list is separated by commas."),
 ) -> None:
     """Set a setting in the configuration file; its comments stay."""
     file = run.configuration.file
@@ -74,7 +72,6 @@ def _show(run: Session) -> None:
 
 
 def _settings_table(origins: Iterable[Origin]) -> RenderableType:
-    """Every setting with its value, where that came from, and what it means."""
     table = grid("-", "", "")
     for origin in origins:
         default = origin.origin == "default"

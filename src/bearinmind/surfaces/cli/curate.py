@@ -17,7 +17,7 @@ from bearinmind.curate.review import Review
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.remember.admit import check_past
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     GOOD,
@@ -25,6 +25,7 @@ from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     day,
     fields,
     group,
@@ -43,13 +44,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(invoke_without_command=True)
-_Since = Annotated[
-    str | None,
-    typer.Option("--since", help="Only what was written since: 2026-11-15, 12h, 3d, 2w."),
-]
-_ProposalId = Annotated[
-    str, typer.Argument(metavar="ID", help="The id of a proposal, or any unambiguous beginning.")
-]
 _ProposalIds = Annotated[
     list[str] | None,
     typer.Argument(metavar="ID", help="Ids of proposals, or any unambiguous beginnings."),
@@ -58,10 +52,6 @@ _AllOf = Annotated[
     ProposalKind | None,
     typer.Option("--all-of", help="Every open proposal of this kind, instead of ids."),
 ]
-_Resolution = Annotated[
-    Resolution | None,
-    typer.Option("--as", help="Which of two memories holds: newer, older, both, or merge."),
-]
 _DECIDED = (ProposalState.APPLIED, ProposalState.DISMISSED, ProposalState.UNDONE)
 
 
@@ -69,14 +59,9 @@ _DECIDED = (ProposalState.APPLIED, ProposalState.DISMISSED, ProposalState.UNDONE
 def curate(
     run: Session,
     ctx: typer.Context,
-    propose: Annotated[
-        bool, typer.Option("--propose", help="Put what is new into the inbox; still no change.")
-    ] = False,
-    since: _Since = None,
-    ask: Annotated[
-        bool,
-        typer.Option("--ask", help="Ask the model of `llm_url` about doubtful pairs: it costs."),
-    ] = False,
+    propose: bool = flag("--propose", "Put what is new into the inbox; still no change."),
+    since: str | None = option("--since", "Only what was written since: 2026-11-15, 12h, 3d, 2w."),
+    ask: bool = flag("--ask", "Ask the model of `llm_url` about doubtful pairs: it costs."),
 ) -> None:
     """Show what could be tidied up; nothing is changed.
 
@@ -110,9 +95,7 @@ def curate(
 @app.command("inbox")
 def inbox(
     run: Session,
-    every: Annotated[
-        bool, typer.Option("--all", help="Also those that were decided, last first.")
-    ] = False,
+    every: bool = flag("--all", "Also those that were decided, last first."),
 ) -> None:
     """Show the proposals that wait for a decision.
 
@@ -131,7 +114,10 @@ def log(run: Session) -> None:
 
 
 @app.command("show")
-def show(run: Session, id: _ProposalId) -> None:
+def show(
+    run: Session,
+    id: str = argument("ID", "The id of a proposal, or any unambiguous beginning."),
+) -> None:
     """Show one proposal with the memories that it is about.
 
     Example: bearinmind curate show k7f2
@@ -148,7 +134,12 @@ def show(run: Session, id: _ProposalId) -> None:
 
 @app.command("apply")
 def apply(
-    run: Session, ids: _ProposalIds = None, all_of: _AllOf = None, resolution: _Resolution = None
+    run: Session,
+    ids: _ProposalIds = None,
+    all_of: _AllOf = None,
+    resolution: Resolution | None = option(
+        "--as", "Which of two memories holds: newer, older, both, or merge."
+    ),
 ) -> None:
     """Do what proposals say; it can be undone.
 
@@ -253,17 +244,6 @@ def _decide(
 
 
 _SHOWN = 5  # memories of one kind of untidiness that are named
-_STYLES = {
-    ProposalState.OPEN: NOTICE,
-    ProposalState.APPLIED: GOOD,
-    ProposalState.DISMISSED: QUIET,
-    ProposalState.UNDONE: QUIET,
-}
-_DONE = {
-    ProposalState.APPLIED: "Applied ",
-    ProposalState.DISMISSED: "Dismissed ",
-    ProposalState.UNDONE: "Undone ",
-}
 _MEANING = {
     Resolution.NEWER: "the first one holds now, the second is outdated",
     Resolution.OLDER: "the second one holds, the first is outdated",
@@ -274,7 +254,6 @@ Texts = Mapping[MemoryId, Memory]
 
 
 def _look_lines(value: Review, texts: Texts, *, proposed: bool) -> Iterator[RenderableType]:
-    """What curation found."""
     how = "by words and meaning" if value.by_meaning else "by words alone: nothing is embedded"
     shown = [each for each in value.proposals if each.id not in value.known]
     if shown:
@@ -297,14 +276,12 @@ def _look_lines(value: Review, texts: Texts, *, proposed: bool) -> Iterator[Rend
 
 
 def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
-    """Proposals, each with the memories that it is about."""
     if not values:
         return styled("No proposals.")
     return group(*(group(_head(x), *(_memory(id_, texts) for id_ in x.memories)) for x in values))
 
 
 def _proposal_card(value: Proposal, texts: Texts, because: Sequence[str]) -> RenderableType:
-    """Everything about one proposal."""
     said = {name: x for name, x in (value.evidence | value.change).items() if x is not None}
     facts = {k: ", ".join(x) if isinstance(x, list | tuple) else str(x) for k, x in said.items()}
     facts |= {"because": "; ".join(because)} if because else {}
@@ -318,19 +295,14 @@ def _proposal_card(value: Proposal, texts: Texts, because: Sequence[str]) -> Ren
 def _decided_lines(
     done: Sequence[Proposal], failed: Sequence[tuple[str, MindError]]
 ) -> Iterator[RenderableType]:
-    """What became of some proposals."""
     for value in done:
-        line = styled(_DONE[value.state]).append(value.id, ID)
+        line = styled(f"{value.state.capitalize()} ").append(value.id, ID)
         word = value.undo.get("resolution")
         how = f"{value.kind}, {word}" if word else value.kind
         yield line.append(f"  {how}: ").append_text(styled(value.reason))
     for id_, error in failed:
-        yield (
-            styled("Not done ", BAD)
-            .append_text(styled(id_, ID))
-            .append(": ")
-            .append_text(styled(error.message))
-        )
+        line = styled("Not done ", BAD).append_text(styled(id_, ID))
+        yield line.append(": ").append_text(styled(error.message))
     if not done and not failed:
         yield styled("There is no such proposal in the inbox.")
 
@@ -338,7 +310,7 @@ def _decided_lines(
 def _head(value: Proposal) -> Text:
     head = styled(value.id, ID).append("  ").append(value.kind, STRONG)
     if value.state is not ProposalState.OPEN:
-        head.append(f" {value.state}", _STYLES[value.state])
+        head.append(f" {value.state}", GOOD if value.state is ProposalState.APPLIED else QUIET)
     return head.append(f"  {value.origin}: ", QUIET).append_text(styled(value.reason))
 
 

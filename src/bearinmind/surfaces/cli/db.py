@@ -11,8 +11,16 @@ import typer
 
 from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import require_driver, server_of, url_of
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import NOTICE, STRONG, counting, fields, headed, many, styled
+from bearinmind.surfaces.cli.terminal import (
+    NOTICE,
+    STRONG,
+    Session,
+    counting,
+    fields,
+    headed,
+    many,
+    styled,
+)
 from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer
 
 if TYPE_CHECKING:
@@ -202,7 +210,6 @@ _MIGRATE = "`bearinmind db migrate` brings it up to date."
 
 
 def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
-    """The state of an embedded server."""
     state = f"running (pid {value.pid})" if value.running else "not running"
     facts = {
         "embedded server": state if value.version else "not installed",
@@ -213,7 +220,6 @@ def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
 
 
 def _state_lines(value: DatabaseState) -> Iterator[RenderableType]:
-    """The state of a database."""
     extensions = (f"{name} {version}" for name, version in value.extensions.items())
     facts: dict[str, str | Text] = {
         "database": styled(f"{value.place}, {_size(value.bytes)}", STRONG),
@@ -283,7 +289,6 @@ def _indexes(indexes: Sequence[SpaceIndex]) -> RenderableType:
 
 
 def _migrated_lines(value: Opened) -> Iterator[RenderableType]:
-    """What a migration did."""
     if value.before is None:
         yield styled(f"Made the tables, with schema {value.schema}.")
     elif value.applied:
@@ -294,7 +299,6 @@ def _migrated_lines(value: Opened) -> Iterator[RenderableType]:
 
 
 def _distributed_lines(value: Distribution) -> Iterator[RenderableType]:
-    """How tables were spread."""
     if value.emptied:
         yield styled(f"Removed from the coordinator's own disk: {_listed(value.emptied)}.")
     if value.queued:

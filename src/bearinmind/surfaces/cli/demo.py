@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from bearinmind import codec
 from bearinmind.app import Mind
@@ -21,9 +19,9 @@ from bearinmind.config import Settings
 from bearinmind.learn.model import Message, Role
 from bearinmind.recall import graph_leg
 from bearinmind.store.new_file import refuse_existing
+from bearinmind.surfaces.cli.options import option
 from bearinmind.surfaces.cli.recall import answer_table, trace_line, why_not_table
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
+from bearinmind.surfaces.cli.terminal import GOOD, STRONG, Session, counting, styled
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.types import Link, LinkKind, MemoryId, Resolution, Trust
 
@@ -93,9 +91,7 @@ def script() -> Script:
 
 def demo(
     run: Session,
-    keep: Annotated[
-        str | None, typer.Option("--keep", metavar="PATH", help="Keep the demo's store here.")
-    ] = None,
+    keep: str | None = option("--keep", "Keep the demo's store here.", metavar="PATH"),
 ) -> None:
     """Show on an example what recalling is like."""
     data, lines = _perform(keep)
@@ -217,7 +213,7 @@ def _ask(
     answer = mind.recall(question.text, **fields)
     labels = mind.graph.labels(graph_leg.concepts(hit.path for hit in answer.hits))
     lines += [answer_table(answer, labels), trace_line(answer)]
-    return codec.to_data(RecallAnswer.of(answer, with_trace=True)), lines
+    return codec.to_data(RecallAnswer.recalled(answer, with_trace=True)), lines
 
 
 def _opening(count: int, model: str) -> Text:

@@ -20,8 +20,17 @@ from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyM
 from bearinmind.graph.extractors import budget
 from bearinmind.proposals import ProposalState
 from bearinmind.protocols import KnownSpace
-from bearinmind.surfaces.cli.session import Session, check_folder, version
-from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, many, styled
+from bearinmind.surfaces.cli.terminal import (
+    BAD,
+    GOOD,
+    NOTICE,
+    Session,
+    check_folder,
+    grid,
+    many,
+    styled,
+    version,
+)
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 from bearinmind.surfaces.hooks.status import read_log, summaries
 from bearinmind.sync.model import SyncStatus
@@ -372,7 +381,6 @@ def _hooks(folder: Path, settings: Settings) -> Iterator[Check]:
 
 
 def _check_table(values: Iterable[Check]) -> RenderableType:
-    """What was looked at, whether it is well, and what to do if not."""
     table = grid("-", "-", "")
     for value in values:
         mark = styled("ok", GOOD) if value.good else styled("problem", BAD)

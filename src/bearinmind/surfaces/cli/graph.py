@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -16,21 +16,19 @@ from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces.cli import graph_change, options
-from bearinmind.surfaces.cli.options import with_filters
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.memories import Labels, relation_facts, statement
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
     QUIET,
     STRONG,
-    Labels,
+    Session,
     grid,
     group,
     many,
     memory_count,
     parts,
-    relation_facts,
-    statement,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD
@@ -42,11 +40,15 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(no_args_is_help=True)
-Limit = Annotated[int, options.most("concepts")]
+_filtered = options.taking(filters=options.filters)
 
 
 def neighbours(
-    run: Session, concept: graph_change.ConceptText, filters: FilterFields, limit: Limit = 20
+    run: Session,
+    *,
+    concept: graph_change.ConceptText,
+    limit: int = options.most("concepts"),
+    filters: FilterFields,
 ) -> None:
     """Show what a concept is joined to.
 
@@ -61,12 +63,11 @@ def neighbours(
 
 def path(
     run: Session,
-    start: Annotated[str, typer.Argument(metavar="FROM", help="A concept, by its name.")],
-    goal: Annotated[str, typer.Argument(metavar="TO", help="Another concept.")],
+    *,
+    start: str = argument("FROM", "A concept, by its name."),
+    goal: str = argument("TO", "Another concept."),
+    longest: int = option("--longest", "Most steps to take.", 4, min=1, max=8),
     filters: FilterFields,
-    longest: Annotated[
-        int, typer.Option("--longest", min=1, max=8, help="Most steps to take.")
-    ] = 4,
 ) -> None:
     """Show the shortest way between two concepts.
 
@@ -77,7 +78,7 @@ def path(
     with run.existing(ConceptNotFound) as mind:
         answer = mind.graph.path(start, goal, longest=longest, **filters)
         ids = {id_ for step in answer.steps for id_ in step.memories[:1]}
-        memories = mind.graph.memories(ids, options.moment(filters, "as_of"))
+        memories = mind.graph.memories(ids, filters.get("as_of"))
         labels = mind.graph.labels({step.target for step in answer.steps})
     run.reply(
         {**codec.to_data(answer), "found": answer.is_found},
@@ -87,10 +88,11 @@ def path(
 
 def subgraph(
     run: Session,
+    *,
     concept: graph_change.ConceptText,
+    hops: int = option("--hops", "Most steps from it.", 1, min=1, max=4),
+    limit: int = options.most("concepts", 30, LARGEST_LIMIT),
     filters: FilterFields,
-    hops: Annotated[int, typer.Option("--hops", min=1, max=4, help="Most steps from it.")] = 1,
-    limit: Annotated[int, options.most("concepts", LARGEST_LIMIT)] = 30,
 ) -> None:
     """Show the concepts around one, and what joins them.
 
@@ -103,11 +105,10 @@ def subgraph(
 
 def hubs(
     run: Session,
+    *,
+    containing: str | None = option("--containing", "Only with this text in their name."),
+    limit: int = options.most("concepts"),
     filters: FilterFields,
-    containing: Annotated[
-        str | None, typer.Option("--containing", help="Only with this text in their name.")
-    ] = None,
-    limit: Limit = 20,
 ) -> None:
     """Show the concepts that most memories mention.
 
@@ -120,9 +121,10 @@ def hubs(
 
 def show(
     run: Session,
+    *,
     concept: graph_change.ConceptText,
+    limit: int = options.most("memories"),
     filters: FilterFields,
-    limit: options.ListLimit = 20,
 ) -> None:
     """Show a concept with its relations and its memories.
 
@@ -130,24 +132,20 @@ def show(
     """
     with run.existing(ConceptNotFound) as mind:
         card = mind.graph.concept(concept, limit=limit, **filters)
-        memories = mind.graph.memories(card.mentions, options.moment(filters, "as_of"))
+        memories = mind.graph.memories(card.mentions, filters.get("as_of"))
         labels = mind.graph.labels(graph_change.ends(card.relations))
     run.reply(_card_data(card, memories), lambda: [_concept_card(card, memories, labels)])
 
 
 def export_graph(
     run: Session,
+    *,
+    to: Literal["graphml", "json"] = option(
+        "--format", "GraphML, or JSON with nodes and edges.", "graphml"
+    ),
+    output: str = option("--output", "Where to; `.gz` compresses it.", "-", metavar="FILE"),
+    no_memories: bool = flag("--no-memories", "Only concepts and relations."),
     filters: FilterFields,
-    to: Annotated[
-        Literal["graphml", "json"],
-        typer.Option("--format", help="GraphML, or JSON with nodes and edges."),
-    ] = "graphml",
-    output: Annotated[
-        str, typer.Option("--output", metavar="FILE", help="Where to; `.gz` compresses it.")
-    ] = "-",
-    no_memories: Annotated[
-        bool, typer.Option("--no-memories", help="Only concepts and relations.")
-    ] = False,
 ) -> None:
     """Write the graph for Gephi, yEd or networkx.
 
@@ -177,11 +175,11 @@ def stats(run: Session) -> None:
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "build": graph_change.build,
-    "neighbours": with_filters(neighbours),
-    "path": with_filters(path),
-    "subgraph": with_filters(subgraph),
-    "hubs": with_filters(hubs),
-    "show": with_filters(show),
+    "neighbours": _filtered(neighbours),
+    "path": _filtered(path),
+    "subgraph": _filtered(subgraph),
+    "hubs": _filtered(hubs),
+    "show": _filtered(show),
     "contradictions": graph_change.contradictions,
     "resolve": graph_change.resolve,
     "retract": graph_change.retract,
@@ -189,7 +187,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "unmerge": graph_change.unmerge,
     "merges": graph_change.merges,
     "import": graph_change.import_triples,
-    "export": with_filters(export_graph),
+    "export": _filtered(export_graph),
     "stats": stats,
 }
 for _name, _command in COMMANDS.items():
@@ -200,7 +198,6 @@ _LINE = 100  # characters of a memory beside a concept
 
 # ---- concepts ----------------------------------------------------------------------------------
 def _concept_table(values: Sequence[Concept]) -> RenderableType:
-    """Concepts by how many memories mention them."""
     if not values:
         return styled("No memory that is meant here mentions a concept.")
     table = grid(">", "-", "")
@@ -214,7 +211,6 @@ def _concept_table(values: Sequence[Concept]) -> RenderableType:
 def _concept_card(
     value: ConceptCard, memories: Mapping[MemoryId, Memory], labels: Labels
 ) -> RenderableType:
-    """A concept with its relations and its memories."""
     lines: list[RenderableType] = [_heading(value.concept)]
     if value.concept.aliases:
         lines.append(parts("also", ", ".join(value.concept.aliases)))
@@ -233,7 +229,6 @@ def _concept_card(
 
 # ---- walks -------------------------------------------------------------------------------------
 def _neighbour_lines(value: Neighbours) -> RenderableType:
-    """What is one step away from a concept."""
     table = grid("-", "-", "")
     for each in value.found:
         shared = f"{memory_count(len(each.memories))} with it"
@@ -252,7 +247,6 @@ def _neighbour_lines(value: Neighbours) -> RenderableType:
 
 
 def _path_lines(value: Path, memories: Mapping[MemoryId, Memory], labels: Labels) -> RenderableType:
-    """The way between two concepts, a line for each step."""
     lines: list[RenderableType] = [_heading(value.start)]
     if value.steps:
         table = grid("-", "-", "")
@@ -270,7 +264,6 @@ def _path_lines(value: Path, memories: Mapping[MemoryId, Memory], labels: Labels
 
 
 def _subgraph_lines(value: Subgraph) -> RenderableType:
-    """The concepts around one, and what joins them."""
     labels = {each.name: each.label for each in value.concepts}
     lines: list[RenderableType] = [_heading(value.centre), _concept_table(value.concepts[1:])]
     if value.relations:
@@ -355,7 +348,6 @@ _ROLES = {
 
 
 def _card_data(value: ConceptCard, memories: Mapping[MemoryId, Memory]) -> dict[str, Any]:
-    """A concept with its relations and its memories."""
     return {
         "concept": value.concept,
         "relations": value.relations,

@@ -10,19 +10,18 @@ import typer
 
 from bearinmind.concepts import ConceptName, Merge, Relation
 from bearinmind.graph.contradictions import Contradiction
+from bearinmind.surfaces.cli.memories import Labels, relation_words, statement
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.read import graph_data
-from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     STRONG,
-    Labels,
+    Session,
     counting,
     day,
     grid,
     many,
     parts,
-    relation_words,
-    statement,
     styled,
 )
 from bearinmind.surfaces.cli.work import (
@@ -44,13 +43,8 @@ if TYPE_CHECKING:
 
 def build(
     run: Session,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what it would take; nothing is sent.")
-    ] = False,
-    again: Annotated[
-        bool,
-        typer.Option("--again", help="Read every memory again, also those that were read before."),
-    ] = False,
+    dry_run: bool = flag("--dry-run", "Only say what it would take; nothing is sent."),
+    again: bool = flag("--again", "Read every memory again, also those that were read before."),
 ) -> None:
     """Read for the graph what is not read yet, here and now.
 
@@ -125,12 +119,10 @@ def retract(run: Session, number: RelationNumber) -> None:
 
 def merge(
     run: Session,
-    alias: Annotated[
-        str, typer.Argument(metavar="ALIAS", help="The name that means another concept.")
-    ],
-    into: Annotated[str, typer.Argument(metavar="CONCEPT", help="The concept that it means.")],
-    reason: Annotated[str, typer.Option("--reason", help="The reason, shown with the merge.")] = (
-        "said on the command line"
+    alias: str = argument("ALIAS", "The name that means another concept."),
+    into: str = argument("CONCEPT", "The concept that it means."),
+    reason: str = option(
+        "--reason", "The reason, shown with the merge.", "said on the command line"
     ),
 ) -> None:
     """Take two concepts for one; `unmerge` undoes it whole.
@@ -144,9 +136,7 @@ def merge(
 
 def unmerge(
     run: Session,
-    alias: Annotated[
-        str, typer.Argument(metavar="ALIAS", help="A name that means another concept.")
-    ],
+    alias: str = argument("ALIAS", "A name that means another concept."),
 ) -> None:
     """Take an alias for a concept of its own again.
 
@@ -159,13 +149,9 @@ def unmerge(
 
 def merges(
     run: Session,
-    every: Annotated[bool, typer.Option("--all", help="Also those that were undone.")] = False,
-    likely: Annotated[
-        bool, typer.Option("--likely", help="Instead: concepts that may be one, to be judged.")
-    ] = False,
-    near: Annotated[
-        bool, typer.Option("--near", help="With --likely: also by what their names mean.")
-    ] = False,
+    every: bool = flag("--all", "Also those that were undone."),
+    likely: bool = flag("--likely", "Instead: concepts that may be one, to be judged."),
+    near: bool = flag("--near", "With --likely: also by what their names mean."),
 ) -> None:
     """Show which concepts are taken for one, or may be.
 
@@ -181,10 +167,7 @@ def merges(
 
 def import_triples(
     run: Session,
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="JSON Lines of triples or relations; `-` is stdin."),
-    ],
+    file: str = argument("FILE", "JSON Lines of triples or relations; `-` is stdin."),
 ) -> None:
     """Add relations that were found elsewhere.
 
@@ -226,7 +209,6 @@ def _summary(done: GraphImported) -> str:
 
 # ---- relations and merges ----------------------------------------------------------------------
 def _contradiction_table(values: Sequence[Contradiction], labels: Labels) -> RenderableType:
-    """Pairs of relations that cannot both hold."""
     if not values:
         return styled("No two relations contradict each other.")
     table = grid(">", "")
@@ -239,7 +221,6 @@ def _contradiction_table(values: Sequence[Contradiction], labels: Labels) -> Ren
 
 
 def _merge_table(values: Sequence[Merge], *, likely: bool = False) -> RenderableType:
-    """Names that mean another concept, or may."""
     if not values:
         return styled(
             "No two concepts look like one." if likely else "No concept is merged into another."

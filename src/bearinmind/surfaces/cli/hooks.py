@@ -6,13 +6,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bearinmind.errors import InvalidInput
-from bearinmind.surfaces.cli.session import Session, write_json
-from bearinmind.surfaces.cli.terminal import styled
+from bearinmind.surfaces.cli.options import argument, flag, option
+from bearinmind.surfaces.cli.terminal import Session, styled, write_json
 from bearinmind.surfaces.hooks.agents import Client, Event, Scope
 
 if TYPE_CHECKING:
@@ -29,38 +29,27 @@ _MCP = "For the tools as well: claude mcp add --scope user bearinmind -- {comman
 @app.command("install")
 def install(
     run: Session,
-    client: Annotated[Client, typer.Option("--client", help="The agent.")] = Client.CLAUDE,
-    scope: Annotated[
-        Scope, typer.Option("--scope", help="For all your work, or for the project in this folder.")
-    ] = Scope.USER,
-    url: Annotated[
-        str | None,
-        typer.Option("--url", help="A Bear in Mind server to ask, instead of your own store."),
-    ] = None,
-    key_file: Annotated[
-        Path | None, typer.Option("--key-file", help="A file that holds the key for the server.")
-    ] = None,
-    uninstall: Annotated[
-        bool, typer.Option("--uninstall", help="Take it away again; files become what they were.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would change.")
-    ] = False,
+    client: Client = option("--client", "The agent.", Client.CLAUDE),
+    scope: Scope = option(
+        "--scope", "For all your work, or for the project in this folder.", Scope.USER
+    ),
+    url: str | None = option("--url", "A Bear in Mind server to ask, instead of your own store."),
+    key_file: Path | None = option("--key-file", "A file that holds the key for the server."),
+    uninstall: bool = flag("--uninstall", "Take it away again; files become what they were."),
+    yes: bool = flag("--yes", "Do not ask."),
+    dry_run: bool = flag("--dry-run", "Only show what would change."),
 ) -> None:
     """Show what would change in an agent's files, ask, keep copies, and change it."""
-    from bearinmind.surfaces.hooks.install import Installer, Wanted  # noqa: PLC0415  rarely needed
+    from bearinmind.surfaces.hooks.install import Installer  # noqa: PLC0415  rarely needed
 
     installer = Installer(
-        Wanted(
-            settings=run.settings,
-            client=client,
-            scope=scope,
-            project=Path.cwd(),
-            url=url,
-            key_file=key_file,
-            config=run.options.config,
-        )
+        settings=run.settings,
+        client=client,
+        scope=scope,
+        project=Path.cwd(),
+        url=url,
+        key_file=key_file,
+        config=run.options.config,
     )
     changes = installer.uninstalling() if uninstall else installer.installing()
     if run.as_json:
@@ -88,12 +77,9 @@ def status(run: Session) -> None:
 
 @app.command("run")
 def run_hook(
-    event: Annotated[
-        Event,
-        typer.Argument(
-            metavar="EVENT", help=f"What has happened: {', '.join(Event)}.", case_sensitive=False
-        ),
-    ],
+    event: Event = argument(
+        "EVENT", f"What has happened: {', '.join(Event)}.", case_sensitive=False
+    ),
 ) -> None:
     """Run a hook as an agent would, to try it: what the agent says comes from standard input."""
     from bearinmind.surfaces.hooks.agents import Commands  # noqa: PLC0415  rarely needed
@@ -107,7 +93,7 @@ def run_hook(
 @app.command("plugin")
 def plugin(
     run: Session,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is not there yet.")],
+    folder: Path = argument("DIR", "A folder that is not there yet."),
 ) -> None:
     """Write the plugin for Claude Code: hooks, commands, a skill and the MCP server."""
     from bearinmind.surfaces.hooks.install import write  # noqa: PLC0415  rarely needed
@@ -165,7 +151,6 @@ def _data(changes: Sequence[Change], backups: list[Path], *, made: bool) -> dict
 
 
 def _lines(now: Status) -> Iterator[str]:
-    """How the hooks are doing, for people."""
     if not now.installed:
         yield "The hooks are not installed: `bearinmind hooks install` does it."
         return

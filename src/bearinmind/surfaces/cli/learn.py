@@ -6,16 +6,15 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from bearinmind.errors import EmptyContent, InvalidInput
 from bearinmind.learn.learner import LearningStatus
 from bearinmind.learn.model import Learned, LearnedItem, Message, Role
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import QUIET, memory_list, parts, styled
+from bearinmind.surfaces.cli.memories import memory_list
+from bearinmind.surfaces.cli.options import argument, flag, option
+from bearinmind.surfaces.cli.terminal import QUIET, Session, parts, styled
 from bearinmind.surfaces.hooks.standalone.turns import Transcript
 from bearinmind.surfaces.lines import STANDARD, translated
 from bearinmind.surfaces.verbs.answers import BriefAnswer
@@ -28,22 +27,16 @@ _HOW_TO_GIVE = "Give a file, or `-` to read standard input; `--status` needs nei
 
 def learn(
     run: Session,
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="The transcript of a session (JSON lines), or a text; `-` reads standard input.",
-        ),
-    ] = None,
-    agent: options.Agent = None,
-    session: options.SessionName = None,
-    project: options.Project = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Keep nothing: only say what would be learned.")
-    ] = False,
-    status: Annotated[
-        bool, typer.Option("--status", help="Show how learning is set up and what it cost today.")
-    ] = False,
+    file: Path | None = argument(
+        "FILE",
+        "The transcript of a session (JSON lines), or a text; `-` reads standard input.",
+        None,
+    ),
+    agent: str | None = options.AGENT,
+    session: str | None = options.SESSION,
+    project: str | None = options.PROJECT,
+    dry_run: bool = flag("--dry-run", "Keep nothing: only say what would be learned."),
+    status: bool = flag("--status", "Show how learning is set up and what it cost today."),
 ) -> None:
     """Learn from what was said in a session."""
     if status:
@@ -66,19 +59,13 @@ def learn(
 
 def brief(
     run: Session,
-    project: Annotated[
-        str | None, typer.Option("--project", help="The project that the session is about.")
-    ] = None,
-    session: Annotated[
-        str | None, typer.Option("--session", help="The session that begins.")
-    ] = None,
-    query: Annotated[
-        str | None, typer.Option("--query", help="What the session is about, if that is known.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000, help="Most memories.")] = 10,
-    budget_bytes: Annotated[
-        int, typer.Option("--budget-bytes", min=1, max=1_000_000, help="Most bytes of them.")
-    ] = 4_000,
+    project: str | None = option("--project", "The project that the session is about."),
+    session: str | None = option("--session", "The session that begins."),
+    query: str | None = option("--query", "What the session is about, if that is known."),
+    limit: int = option("--limit", "Most memories.", 10, min=1, max=1_000),
+    budget_bytes: int = option(
+        "--budget-bytes", "Most bytes of them.", 4_000, min=1, max=1_000_000
+    ),
 ) -> None:
     """Show what a session should begin with."""
     with run.reading(BriefAnswer(memories=(), as_data=())) as mind:
@@ -91,7 +78,6 @@ def brief(
 
 
 def _learned_lines(answer: Learned) -> Iterator[Text]:
-    """What became of everything that looked worth keeping."""
     would = answer.dry_run
     yield from _taken("Would store" if would else "Stored", answer.stored)
     yield from _taken("Would propose" if would else "Proposed", answer.proposed)
@@ -107,7 +93,6 @@ def _learned_lines(answer: Learned) -> Iterator[Text]:
 
 
 def _status_lines(status: LearningStatus) -> Iterator[Text]:
-    """How learning is set up."""
     if status.mode == "off":
         yield styled("learn = off: nothing is read, and no token is spent")
     elif status.model is None:
@@ -139,7 +124,6 @@ def _messages_in(file: Path) -> list[Message]:
 
 
 def _message_of(content: bytes) -> list[Message]:
-    """A text as the one message of a user."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as exc:

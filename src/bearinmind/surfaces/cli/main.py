@@ -1,27 +1,43 @@
-"""The `bearinmind` command: its options, and the table of all its commands.
+"""The `bearinmind` command: its options, the table of all its commands, and how they fail.
 
 A command's module is loaded when the command is named; `--help` is printed from the table.
 """
 
 from __future__ import annotations
 
+import errno
+import functools
 import gc
 import importlib
+import inspect
 import logging
+import os
 import sys
-from contextlib import suppress
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from importlib.metadata import version as version_of
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, ParamSpec, TypeVar
 
 import typer.core
 import typer.main
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
+
+    from bearinmind.errors import MindError
+
+INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+PIPE_CLOSED = 141  # 128 + SIGPIPE
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}  # by the system
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class Row(NamedTuple):
@@ -224,14 +240,135 @@ def _not_installed(name: str) -> Command:
 
 def _guard(group: typer.Typer) -> None:
     """Turn the failures of every command of a group into messages."""
-    from bearinmind.surfaces.cli.session import as_command  # noqa: PLC0415  `--help` needs none of it
-
     for command in (*group.registered_commands, group.registered_callback):
         if command and command.callback:
             command.callback = as_command(command.callback)
     for below in group.registered_groups:
         if below.typer_instance is not None:
             _guard(below.typer_instance)
+
+
+# ---- what reaches the user when a command fails --------------------------------------------------
+
+# `--help` needs none of what is imported below.
+
+
+def as_command(command: Callable[..., None]) -> Callable[..., None]:
+    """A command as Typer is to see it: its session is made from the context and `--json`."""
+    from bearinmind.surfaces.cli.options import Json, parameters_of, sign  # noqa: PLC0415
+    from bearinmind.surfaces.cli.terminal import Session  # noqa: PLC0415
+
+    parameters = inspect.signature(command).parameters
+    if "run" not in parameters:
+        return guarded(command)
+    keeps_context = "ctx" in parameters
+
+    @functools.wraps(command)
+    def call(*, ctx: typer.Context, as_json: bool | None, **values: Any) -> None:  # noqa: ANN401  options
+        context = {"ctx": ctx} if keeps_context else {}
+        command(run=Session.of(ctx, as_json=bool(as_json)), **context, **values)
+
+    declared = parameters_of(command, {"run": [], "ctx": []})
+    for name, type_ in {"ctx": typer.Context, "as_json": Json}.items():
+        more = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        declared.append(more.replace(annotation=type_))
+    sign(call, declared)
+    return guarded(call)
+
+
+def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A command whose failures are printed as a message and a hint."""
+    from bearinmind.errors import MindError  # noqa: PLC0415
+    from bearinmind.surfaces.failures import InternalError, meaning_of  # noqa: PLC0415
+
+    @functools.wraps(command)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        as_json = bool(kwargs.get("as_json"))
+        try:
+            _check_texts(kwargs.values())
+            with _refusals():
+                result = command(*args, **kwargs)
+                sys.stdout.flush()
+        except (typer.Exit, typer.Abort):
+            raise
+        except MindError as exc:
+            tell(exc, as_json=as_json)
+            raise typer.Exit(meaning_of(exc).exit_code) from exc
+        except KeyboardInterrupt as exc:
+            raise typer.Exit(INTERRUPTED) from exc
+        except BrokenPipeError as exc:
+            _drop_output()
+            raise typer.Exit(PIPE_CLOSED) from exc
+        except Exception as exc:
+            if _is_interrupted(exc):
+                raise typer.Exit(INTERRUPTED) from exc
+            error = InternalError(f"{type(exc).__name__}: {exc}")
+            tell(error, as_json=as_json, kind="internal error")
+            if getattr(getattr(kwargs.get("ctx"), "obj", None), "debug", False):
+                traceback.print_exc()
+            raise typer.Exit(INTERNAL) from exc
+        return result
+
+    return run
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """A full disk or a folder that may not be written is told as such: it is no bug."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno not in _REFUSED:
+            raise
+        if exc.filename is None:
+            _drop_output()
+        from bearinmind.surfaces.lines import translated  # noqa: PLC0415
+
+        with translated(exc.filename or "standard output"):
+            raise
+
+
+def _drop_output() -> None:
+    """What is still to be printed goes nowhere: nobody reads it, or there is no space for it."""
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def _is_interrupted(exc: BaseException | None) -> bool:
+    """Whether something failed because an interrupt came in the middle of it."""
+    while exc is not None and not isinstance(exc, KeyboardInterrupt):
+        exc = exc.__context__
+    return exc is not None
+
+
+def tell(error: MindError, *, as_json: bool, kind: str = "error") -> None:
+    """Print an error and its hint on standard error."""
+    if as_json:
+        from bearinmind.surfaces.cli.terminal import write_json  # noqa: PLC0415
+
+        write_json({"error": error}, sys.stderr)
+        return
+    typer.echo(f"{kind}: {_shown(error.message)}", err=True)
+    if error.hint:
+        typer.echo(f"hint: {_shown(error.hint)}", err=True)
+
+
+def _shown(text: str) -> str:
+    """One line that a terminal shows and does not obey."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _check_texts(values: Iterable[Any]) -> None:
+    """Arguments that are not UTF-8 arrive with halves of characters, which cannot be kept."""
+    from bearinmind.errors import InvalidText  # noqa: PLC0415
+
+    for value in values:
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                try:
+                    text.encode()
+                except UnicodeEncodeError:
+                    raise InvalidText(f"{text!r} is not valid UTF-8") from None
 
 
 app = typer.Typer(
@@ -275,7 +412,7 @@ def root(
     ] = False,
 ) -> None:
     """A persistent memory for AI agents that explains what it recalls."""
-    from bearinmind.surfaces.cli.session import Globals  # noqa: PLC0415  `--help` needs none of it
+    from bearinmind.surfaces.cli.terminal import Globals  # noqa: PLC0415  `--help` needs none of it
 
     # The library's log stays off the terminal: what matters of it is in the answer.
     logging.getLogger("bearinmind").addHandler(logging.NullHandler())

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from bearinmind import codec
 from bearinmind.app import Mind
@@ -18,8 +16,19 @@ from bearinmind.store.migrate_store import Compared, open_move
 from bearinmind.store.migrate_store import preview as look_at
 from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
-from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
+from bearinmind.surfaces.cli.options import argument, flag, option
+from bearinmind.surfaces.cli.terminal import (
+    GOOD,
+    QUIET,
+    SHOWN_PROBLEMS,
+    Session,
+    counting,
+    grid,
+    many,
+    memory_count,
+    styled,
+    version,
+)
 from bearinmind.surfaces.foreign import NAMES, OWN, FilesImport, FilesImported
 from bearinmind.surfaces.lines import STANDARD
 from bearinmind.text.store_name import StoreFile, StoreName, store_name
@@ -32,9 +41,7 @@ if TYPE_CHECKING:
 
 def export_memories(
     run: Session,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Where to; `.gz` compresses it.")
-    ] = "-",
+    file: str = argument("FILE", "Where to; `.gz` compresses it.", "-"),
 ) -> None:
     """Write every memory, version and link as JSON Lines.
 
@@ -51,20 +58,14 @@ def export_memories(
 
 def import_memories(
     run: Session,
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE", help="Exports, databases and folders of notes; `-` reads our own lines."
-        ),
-    ],
-    from_: Annotated[
-        str | None,
-        typer.Option("--from", help=f"What they are, if that is not seen: {', '.join(NAMES)}."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be added, and add nothing.")
-    ] = False,
-    wait: options.Wait = False,
+    files: list[str] = argument(
+        "FILE", "Exports, databases and folders of notes; `-` reads our own lines."
+    ),
+    from_: str | None = option(
+        "--from", f"What they are, if that is not seen: {', '.join(NAMES)}."
+    ),
+    dry_run: bool = flag("--dry-run", "Show what would be added, and add nothing."),
+    wait: bool = options.WAIT,
 ) -> None:
     """Add memories from other programs, notes and exports.
 
@@ -118,7 +119,6 @@ def _reply_exported(run: Session, file: str, done: Exported) -> None:
 
 
 def _imported_lines(done: FilesImported) -> Iterator[RenderableType]:
-    """What was added or would be, and what was left out."""
     for file, name in done.formats.items():
         if name != OWN:
             yield styled(f"{file}: {name}", QUIET)
@@ -158,21 +158,10 @@ def _summary(done: FilesImported) -> str:
 
 def migrate_store(
     run: Session,
-    from_: Annotated[
-        str,
-        typer.Argument(
-            metavar="FROM", help="The store to move, named as for --store. It is only read."
-        ),
-    ],
-    to: Annotated[
-        str, typer.Argument(metavar="TO", help="An empty store; it is made if there is none.")
-    ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be moved, and move nothing.")
-    ] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start an unfinished move into TO from the beginning.")
-    ] = False,
+    from_: str = argument("FROM", "The store to move, named as for --store. It is only read."),
+    to: str = argument("TO", "An empty store; it is made if there is none."),
+    dry_run: bool = flag("--dry-run", "Show what would be moved, and move nothing."),
+    restart: bool = flag("--restart", "Start an unfinished move into TO from the beginning."),
 ) -> None:
     """Move a whole store, of every user, into an empty one."""
     source, target = store_name(from_), store_name(to)
@@ -231,7 +220,6 @@ _LESSER = {"standing", "index_facts"}
 
 
 def _moved_lines(value: Moved, source: str, target: str) -> Iterator[RenderableType]:
-    """What was moved."""
     yield _counted({each.table: each.rows for each in value.tables})
     yield styled(f"Moved into {target}: counts and hashes are the same at both ends", GOOD)
     if value.renumbered:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, cast
 
 from bearinmind import codec
 from bearinmind.app import Mind
@@ -16,36 +14,39 @@ from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.lookup import MemoryCard
 from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
-from bearinmind.recall.history import USUAL_DEPTH
+from bearinmind.recall.history import DEEPEST, USUAL_DEPTH
 from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.remember.admit import check_past, is_time
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.memories import (
+    listed_line,
+    memory_list,
+    origins,
+    state_words,
+    statement,
+    towards,
+)
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     facts,
     fields,
     grid,
     group,
-    listed_line,
     many,
     memory_count,
-    memory_list,
     minute,
-    origins,
     outdated_mark,
     outdated_words,
     parts,
     safe,
     shared_by,
-    state_words,
-    statement,
     styled,
-    towards,
     tree,
 )
 from bearinmind.surfaces.verbs.answers import (
@@ -58,7 +59,7 @@ from bearinmind.surfaces.verbs.answers import (
 )
 from bearinmind.text.analysis import one_line
 from bearinmind.text.ids import name_among
-from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outdated
+from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outdated, State
 from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 
 if TYPE_CHECKING:
@@ -68,29 +69,26 @@ if TYPE_CHECKING:
 _LONGEST_ID = 40  # characters, dashes among them; the `next` of a page is longer
 
 
-@options.with_filters
+@options.taking(filters=options.filters)
 def list_memories(
     run: Session,
+    *,
+    limit: int = options.most("memories"),
+    after: str | None = option(
+        "--after", "Go on behind this memory; or the `next` of a page.", metavar="ID|NEXT"
+    ),
+    oldest_first: bool = flag("--oldest-first", "Begin with the oldest."),
+    by_importance: bool = flag("--by-importance", "Begin with the most important."),
+    owner: str | None = options.OF_OWNER,
+    state: list[State] | None = options.IN_STATES,
     filters: FilterFields,
-    limit: options.ListLimit = 20,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            "--after", metavar="ID|NEXT", help="Go on behind this memory; or the `next` of a page."
-        ),
-    ] = None,
-    oldest_first: Annotated[
-        bool, typer.Option("--oldest-first", help="Begin with the oldest.")
-    ] = False,
-    by_importance: options.ByImportance = False,
-    owner: options.OfOwner = None,
-    state: options.InStates = None,
 ) -> None:
     """Show memories, the newest first.
 
     The own ones, and with their owner those that others share.
     """
-    chosen = cast("ListFields", filters | options.list_fields(states=state, owner=owner))
+    more = options.without_none({"states": state or None, "owner": owner})
+    chosen = cast("ListFields", filters | more)
     with run.reading(ListAnswer(memories=(), states={}, as_data=(), next=None)) as mind:
         # One more than is shown tells whether there is another page.
         page = mind.list(
@@ -100,7 +98,7 @@ def list_memories(
             by_importance=by_importance,
             **chosen,
         )
-        answer = ListAnswer.of(mind, page, limit, options.moment(chosen, "as_of"))
+        answer = ListAnswer.of(mind, page, limit, chosen.get("as_of"))
     run.reply_rows(
         answer,
         answer.memories,
@@ -111,8 +109,8 @@ def list_memories(
 
 def get(
     run: Session,
-    id: options.Id,
-    versions: Annotated[bool, typer.Option("--versions", help="Show every version of it.")] = False,
+    id: str = options.ID,
+    versions: bool = flag("--versions", "Show every version of it."),
 ) -> None:
     """Show a memory with all its fields, links and versions."""
     with run.existing() as mind:
@@ -136,7 +134,13 @@ def get(
     run.reply(codec.to_data(answer) | _graph_data(card), human)
 
 
-def why(run: Session, id: options.Id, depth: options.Depth = USUAL_DEPTH) -> None:
+def why(
+    run: Session,
+    id: str = options.ID,
+    depth: int = option(
+        "--depth", "How many steps back, at most.", USUAL_DEPTH, min=1, max=DEEPEST
+    ),
+) -> None:
     """Show what led to a memory."""
     with run.existing() as mind:
         answer = WhyAnswer.of(mind, mind.why(id, depth=depth))
@@ -148,19 +152,14 @@ def why(run: Session, id: options.Id, depth: options.Depth = USUAL_DEPTH) -> Non
 
 def timeline(
     run: Session,
-    around: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ID|MOMENT", help="A memory, or a time: 2026-11-15, 3d; now by default."
-        ),
-    ] = None,
-    before: options.Before = 5,
-    after: options.After = 5,
-    session: options.OfSession = None,
-    owner: options.OfOwner = None,
-    same_session: Annotated[
-        bool, typer.Option("--same-session", help="Only of the session of that memory.")
-    ] = False,
+    around: str | None = argument(
+        "ID|MOMENT", "A memory, or a time: 2026-11-15, 3d; now by default.", None
+    ),
+    before: int = option("--before", "How many before it.", 5, min=0, max=LARGEST_LIMIT),
+    after: int = option("--after", "How many after it.", 5, min=0, max=LARGEST_LIMIT),
+    session: str | None = options.OF_SESSION,
+    owner: str | None = options.OF_OWNER,
+    same_session: bool = flag("--same-session", "Only of the session of that memory."),
 ) -> None:
     """Show what was remembered around a memory or a moment.
 
@@ -174,7 +173,8 @@ def timeline(
         moment=moment or now, anchor=None, before=(), after=(), states={}, as_data=()
     )
     with run.existing() if moment is None else run.reading(nothing) as mind:
-        chosen = options.list_fields(session=session, owner=owner)
+        named = options.without_none({"session": session, "owner": owner})
+        chosen = cast("ListFields", named)
         if same_session:
             chosen = _same_session(mind, None if moment else around, chosen)
         around_it = mind.timeline(moment or str(around), before=before, after=after, **chosen)
@@ -185,10 +185,8 @@ def timeline(
 
 def history(
     run: Session,
-    thing: Annotated[list[str], typer.Argument(metavar="THING", help="What has changed.")],
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, max=LARGEST_LIMIT, help="Most chains of states.")
-    ] = 3,
+    thing: list[str] = argument("THING", "What has changed."),
+    limit: int = option("--limit", "Most chains of states.", 3, min=1, max=LARGEST_LIMIT),
 ) -> None:
     """Show how something changed: its states in order."""
     text = " ".join(thing)
@@ -220,7 +218,6 @@ def _graph_rows(value: MemoryCard) -> list[tuple[str, Text]]:
 
 
 def _graph_data(value: MemoryCard) -> dict[str, Any]:
-    """What a memory mentions and states."""
     return {
         "concepts": [
             {"name": each.name, "label": each.label, "kind": each.kind, "role": role}
@@ -278,7 +275,6 @@ def _memory_card(
 
 
 def _version_table(values: Sequence[Memory]) -> RenderableType:
-    """Every version of a memory, oldest first."""
     table = grid(">", "-", "")
     for value in values:
         what = styled("deleted", NOTICE) if value.deleted_at else styled(value.content)
@@ -318,7 +314,6 @@ def _leaf(memory: Memory, word: str = "", outdated: Outdated | None = None) -> T
 
 
 def _timeline_table(value: TimelineAnswer, user: str) -> RenderableType:
-    """What was remembered around a moment, oldest first; what others share with its owner."""
     table = grid("-", "-", "")
     for memory in (*value.before, value.anchor, *value.after):
         if memory is None:
@@ -343,7 +338,6 @@ _BY = {
 
 
 def _history_table(value: HistoryAnswer, user: str) -> RenderableType:
-    """The states of a thing, oldest first, with the span of each."""
     table = grid("-", "")
     for number, chain in enumerate(value.chains):
         if number:
@@ -434,7 +428,6 @@ def graph_data(work: WorkStatus, counts: GraphCounts) -> dict[str, Any]:
 def _table(
     value: Statistics, place: str, facts: StoreFacts, work: WorkStatus, graph: GraphCounts
 ) -> RenderableType:
-    """Counts of what is stored."""
     unread = _unfinished(work.of_kind(EXTRACT), "to read")
     rows = {
         "store": f"{place} ({facts})",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, cast
-
-import typer
+from typing import TYPE_CHECKING, cast
 
 from bearinmind.app.requests import FilterFields, QueryFields
 from bearinmind.errors import StoreFailure
@@ -15,13 +13,15 @@ from bearinmind.recall.graph_leg import Labels
 from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.second_look import ANSWERS
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.memories import towards
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     ID,
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     facts,
     fields,
     grid,
@@ -34,7 +34,6 @@ from bearinmind.surfaces.cli.terminal import (
     safe,
     shared_by,
     styled,
-    towards,
 )
 from bearinmind.surfaces.lines import STANDARD, read_text
 from bearinmind.surfaces.times import day_in_words
@@ -54,7 +53,7 @@ from bearinmind.trace import (
     Unlikely,
     WhyNot,
 )
-from bearinmind.types import Group, Hit, MemoryId, Placing, Verdict
+from bearinmind.types import Group, Hit, MemoryId, Placing, SortBy, State, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -62,48 +61,40 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-@options.with_filters
+@options.taking(filters=options.filters)
 def recall(
     run: Session,
-    query: Annotated[
-        list[str], typer.Argument(metavar="QUERY", help="The question; `-` reads standard input.")
-    ],
+    *,
+    query: list[str] = argument("QUERY", "The question; `-` reads standard input."),
+    limit: int | None = option("--limit", "Most memories to recall."),
+    pool: int | None = option("--pool", "How deep each leg looks."),
+    state: list[State] | None = options.IN_STATES,
+    sort_by: SortBy | None = option("--sort-by", "The order in which the answer is shown."),
+    focus: list[str] | None = option(
+        "--focus", "A tag or category that matters more just now; repeatable."
+    ),
+    expand: list[str] | None = option("--expand", "Another word for what is asked; repeatable."),
+    group_by: Group | None = option(
+        "--group", "`off` shows every state of a thing as a hit of its own."
+    ),
+    budget: int | None = option("--budget", "Most bytes of memories to give back."),
+    min_probability: float | None = option(
+        "--min-probability", "Only hits that are at least this probable: 0 to 1."
+    ),
+    every: bool = flag("--all", "Show weak guesses too, as hits like the others."),
+    leg_weights: list[str] | None = option(
+        "--leg-weight", "Just now, such as graph=0: off; repeatable.", metavar="LEG=WEIGHT"
+    ),
+    decay: list[str] | None = option(
+        "--decay",
+        "After so many days a score has faded to 1/e; repeatable.",
+        metavar="CATEGORY=DAYS",
+    ),
+    trace: bool = flag("--trace", "Show how the answer was found."),
+    why_not: str | None = option(
+        "--why-not", "Say why this memory is not in the answer.", metavar="ID"
+    ),
     filters: FilterFields,
-    limit: Annotated[int | None, typer.Option("--limit", help="Most memories to recall.")] = None,
-    pool: Annotated[int | None, typer.Option("--pool", help="How deep each leg looks.")] = None,
-    state: options.InStates = None,
-    sort_by: options.Sorting = None,
-    focus: Annotated[
-        list[str] | None,
-        typer.Option("--focus", help="A tag or category that matters more just now; repeatable."),
-    ] = None,
-    expand: Annotated[
-        list[str] | None,
-        typer.Option("--expand", help="Another word for what is asked; repeatable."),
-    ] = None,
-    group_by: Annotated[
-        Group | None,
-        typer.Option("--group", help="`off` shows every state of a thing as a hit of its own."),
-    ] = None,
-    budget: Annotated[
-        int | None, typer.Option("--budget", help="Most bytes of memories to give back.")
-    ] = None,
-    min_probability: Annotated[
-        float | None,
-        typer.Option(
-            "--min-probability", help="Only hits that are at least this probable: 0 to 1."
-        ),
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Show weak guesses too, as hits like the others.")
-    ] = False,
-    leg_weights: options.LegWeights = None,
-    decay: options.DecayDays = None,
-    trace: Annotated[bool, typer.Option("--trace", help="Show how the answer was found.")] = False,
-    why_not: Annotated[
-        str | None,
-        typer.Option("--why-not", metavar="ID", help="Say why this memory is not in the answer."),
-    ] = None,
 ) -> None:
     """Find the memories that matter for a question."""
     text = read_text(STANDARD) if query == [STANDARD] else " ".join(query)
@@ -157,7 +148,7 @@ def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: b
         if with_trace:
             yield trace_tables(answer, labels)
 
-    run.reply(RecallAnswer.of(answer, with_trace=with_trace) if run.as_json else None, human)
+    run.reply(RecallAnswer.recalled(answer, with_trace=with_trace) if run.as_json else None, human)
 
 
 def answer_table(value: Answer, labels: Labels, user: str | None = None) -> RenderableType:

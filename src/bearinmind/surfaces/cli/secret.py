@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bearinmind import codec
 from bearinmind.app import open_vault
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.accounts import audit_table
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.accounts import reply_audit
+from bearinmind.surfaces.cli.memories import memory_list
+from bearinmind.surfaces.cli.options import flag, option
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     NOTICE,
     QUIET,
+    Session,
     counting,
     fields,
     many,
-    memory_list,
     styled,
 )
 from bearinmind.surfaces.verbs.answers import ListAnswer
@@ -37,13 +38,9 @@ _HERE = "command line"  # the agent in the audit when --agent is not given
 @app.command("get")
 def get(
     run: Session,
-    id: options.Id,
-    version: Annotated[
-        int | None, typer.Option("--version", min=1, help="What this version of it said.")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", help="Who reads it, for the audit.")
-    ] = None,
+    id: str = options.ID,
+    version: int | None = option("--version", "What this version of it said.", min=1),
+    agent: str | None = option("--agent", "Who reads it, for the audit."),
 ) -> None:
     """Print what a sensitive memory says; the audit records it."""
     with run.existing() as mind:
@@ -72,22 +69,15 @@ def list_sensitive(run: Session) -> None:
 
 
 @app.command("audit")
-def audit(run: Session, limit: options.EntryLimit = 20) -> None:
+def audit(run: Session, limit: int = options.most("entries")) -> None:
     """Show who read secrets, the latest first."""
-    with run.reading({"entries": []}) as mind:
-        entries = mind.secrets.audit(limit)
-    run.reply_rows(
-        {"entries": entries}, entries, lambda: audit_table(entries), "No secret has been read."
-    )
+    reply_audit(run, lambda mind: mind.secrets.audit(limit), "No secret has been read.")
 
 
 @app.command("rotate")
 def rotate(
     run: Session,
-    drop_old: Annotated[
-        bool,
-        typer.Option("--drop-old", help="Forget the old keys; only they open exports made so far."),
-    ] = False,
+    drop_old: bool = flag("--drop-old", "Forget the old keys; only they open exports made so far."),
 ) -> None:
     """Encrypt everything with a new key; an interrupted run can be repeated."""
     with run.existing_store() as mind:
@@ -101,12 +91,8 @@ def rotate(
 @app.command("key")
 def key(
     run: Session,
-    create: Annotated[
-        bool, typer.Option("--create", help="Make the key file, if there is none.")
-    ] = False,
-    new: Annotated[
-        bool, typer.Option("--new", help="Print a new key, to be kept elsewhere, and end.")
-    ] = False,
+    create: bool = flag("--create", "Make the key file, if there is none."),
+    new: bool = flag("--new", "Print a new key, to be kept elsewhere, and end."),
 ) -> None:
     """Show where the key of sensitive memories is, and what it opens."""
     if new:
@@ -138,7 +124,6 @@ def _rotated(done: Rotated, where: str) -> Iterable[RenderableType]:
 
 
 def _status_table(value: VaultStatus) -> RenderableType:
-    """Where the key is, and what it opens."""
     newest, *older = value.key_ids or [""]
     if not newest and not value.problem:
         newest = "none yet: it is made when first needed"

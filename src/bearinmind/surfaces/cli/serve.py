@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,7 +16,8 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import FileMissing, InvalidSetting
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, write_json
+from bearinmind.surfaces.cli.options import flag, option
+from bearinmind.surfaces.cli.terminal import Session, write_json
 from bearinmind.text.store_name import StoreFile
 from bearinmind.types import UserId
 
@@ -26,37 +27,20 @@ if TYPE_CHECKING:
 
 def serve(
     run: Session,
-    host: Annotated[
-        str | None,
-        typer.Option("--host", help="The address to listen on; beyond this machine it wants keys."),
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65_535, help="The port; 0 takes a free one.")
-    ] = None,
-    first_key: Annotated[
-        bool,
-        typer.Option("--first-key", help="Make a user and an admin key if there is no user yet."),
-    ] = False,
-    demo: Annotated[
-        bool,
-        typer.Option(
-            "--demo",
-            help="Serve a coding agent's memories, from a file that goes away, with a first key.",
-        ),
-    ] = False,
-    link: Annotated[
-        bool,
-        typer.Option(
-            "--link/--no-link",
-            help="Print a link that signs one browser in, where keys are wanted.",
-        ),
-    ] = True,
-    idle_exit: Annotated[
-        float | None,
-        typer.Option(
-            "--idle-exit", metavar="SECONDS", min=1, help="End after so long without a request."
-        ),
-    ] = None,
+    host: str | None = option(
+        "--host", "The address to listen on; beyond this machine it wants keys."
+    ),
+    port: int | None = option("--port", "The port; 0 takes a free one.", min=0, max=65_535),
+    first_key: bool = flag("--first-key", "Make a user and an admin key if there is no user yet."),
+    demo: bool = flag(
+        "--demo", "Serve a coding agent's memories, from a file that goes away, with a first key."
+    ),
+    link: bool = option(
+        "--link/--no-link", "Print a link that signs one browser in, where keys are wanted.", True
+    ),
+    idle_exit: float | None = option(
+        "--idle-exit", "End after so long without a request.", metavar="SECONDS", min=1
+    ),
 ) -> None:
     """Serve the memories of a store over HTTP and MCP."""
     # Other commands need none of it, and it takes half a second to load.
@@ -131,22 +115,14 @@ def _lines(places: dict[str, Any], *, wants_key: bool) -> Iterator[str]:
 
 def mcp(
     run: Session,
-    server: Annotated[
-        str | None,
-        typer.Option(
-            "--server", metavar="URL", help="A Bear in Mind server to ask; also BEARINMIND_SERVER."
-        ),
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option("--key", help="The key for it; BEARINMIND_SERVER_KEY hides it from others."),
-    ] = None,
-    key_file: Annotated[
-        Path | None, typer.Option("--key-file", help="A file that holds the key for it.")
-    ] = None,
-    describe: Annotated[
-        bool, typer.Option("--describe", help="Show the tools as an agent sees them, and end.")
-    ] = False,
+    server: str | None = option(
+        "--server", "A Bear in Mind server to ask; also BEARINMIND_SERVER.", metavar="URL"
+    ),
+    key: str | None = option(
+        "--key", "The key for it; BEARINMIND_SERVER_KEY hides it from others."
+    ),
+    key_file: Path | None = option("--key-file", "A file that holds the key for it."),
+    describe: bool = flag("--describe", "Show the tools as an agent sees them, and end."),
 ) -> None:
     """Serve one agent over standard input and output (MCP)."""
     if describe:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from pydantic import SecretStr
@@ -20,12 +20,14 @@ from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.surfaces import lines
 from bearinmind.surfaces.background import stopping_on_signals
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import INTERRUPTED, Session, tell
+from bearinmind.surfaces.cli.main import INTERRUPTED, tell
+from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     counting,
     fields,
     grid,
@@ -78,20 +80,13 @@ def now(run: Session) -> None:
 @app.command("connect")
 def connect(
     run: Session,
-    url: Annotated[
-        str, typer.Argument(metavar="URL", help="The server, such as https://memory.example.net.")
-    ],
-    key_file: Annotated[
-        str | None,
-        typer.Option(
-            "--key-file",
-            metavar="FILE",
-            help="The file that holds your key of it; `-` reads standard input.",
-        ),
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Send the key in clear over http://.")
-    ] = False,
+    url: str = argument("URL", "The server, such as https://memory.example.net."),
+    key_file: str | None = option(
+        "--key-file",
+        "The file that holds your key of it; `-` reads standard input.",
+        metavar="FILE",
+    ),
+    insecure: bool = flag("--insecure", "Send the key in clear over http://."),
 ) -> None:
     """Have these memories synced with a server; asks for your key of it."""
     key = _key(run, url, key_file)
@@ -115,7 +110,7 @@ def status(run: Session) -> None:
 
 
 @app.command("conflicts")
-def conflicts(run: Session, limit: options.ConflictLimit = 20) -> None:
+def conflicts(run: Session, limit: int = options.most("conflicts")) -> None:
     """Show where two machines changed the same thing differently; both versions are kept."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         found = mind.sync.conflicts(limit)
@@ -125,13 +120,10 @@ def conflicts(run: Session, limit: options.ConflictLimit = 20) -> None:
 @app.command("resolve")
 def resolve(
     run: Session,
-    number: Annotated[
-        int, typer.Argument(metavar="NUMBER", min=1, help="As `sync conflicts` shows it.")
-    ],
-    keep: Annotated[
-        Keep,
-        typer.Option("--keep", help="Leave what is served, or make the other version present."),
-    ] = Keep.SERVED,
+    number: int = argument("NUMBER", "As `sync conflicts` shows it.", min=1),
+    keep: Keep = option(
+        "--keep", "Leave what is served, or make the other version present.", Keep.SERVED
+    ),
 ) -> None:
     """Take a conflict off the list."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
@@ -236,18 +228,11 @@ def _turn(run: Session) -> Iterator[None]:
         time.sleep(_WAITED)
 
 
-_NOUNS = {
-    SubjectKind.MEMORY: ("memory", "memories"),
-    SubjectKind.LINK: ("link", "links"),
-    SubjectKind.SHARE: ("share", "shares"),
-    SubjectKind.CONFLICT: ("conflict", "conflicts"),
-}
 _NO_KEY = "no key is here: `bearinmind sync connect URL` asks for it, BEARINMIND_SYNC_KEY gives it"
 _CONTENT = 100  # characters of a version in the list of conflicts
 
 
 def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """Memories are synced with a server from now on."""
     yield styled(f"Connected to {peer.url} as {peer.user}.")
     yield styled(
         f"`bearinmind sync` sends {many(waits, 'change')} and gets what is there; from then on "
@@ -257,14 +242,12 @@ def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
 
 
 def _disconnected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """Syncing has ended."""
     yield styled(f"Disconnected from {peer.url}. Your memories stay, here and there.")
     if waits:
         yield styled(f"It never got {many(waits, 'change')} made here.", NOTICE)
 
 
 def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
-    """What a round did."""
     line = f"Got {many(value.pulled, 'change')}, sent {value.pushed:,}."
     if value.merged:
         line += f" Changed on both sides and merged: {value.merged:,}."
@@ -280,7 +263,6 @@ def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
 
 
 def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator[RenderableType]:
-    """The state of a replica, and what waits."""
     peer = value.peer
     rows: list[tuple[str, str | Text]] = [("server", f"{peer.url} as {peer.user}")]
     for name, at, error in (
@@ -292,7 +274,11 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
         rows += [(name, minute(at) or "never"), ("", failed)]
     conflicts = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
     copied = [f"{memory_count(count)} of {owner}" for owner, count in value.copied.items()]
-    waiting = [many(count, *_NOUNS[kind]) for kind, count in value.pending.items() if count]
+    waiting = [
+        memory_count(count) if kind is SubjectKind.MEMORY else many(count, kind)
+        for kind, count in value.pending.items()
+        if count
+    ]
     yield fields(
         [
             *rows,
@@ -313,7 +299,6 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
 
 
 def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType]:
-    """Conflicts with both versions."""
     if not values:
         yield styled("There are no conflicts.")
         return

@@ -14,12 +14,14 @@ from bearinmind.errors import InvalidInput, StoreReadOnly
 from bearinmind.graph.extractors import ExtractionPlan
 from bearinmind.protocols import GraphCounts, KnownSpace
 from bearinmind.surfaces.background import stay, stopping_on_signals
-from bearinmind.surfaces.cli.session import INTERRUPTED, Session
+from bearinmind.surfaces.cli.main import INTERRUPTED
+from bearinmind.surfaces.cli.options import flag
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     NOTICE,
     QUIET,
     STRONG,
+    Session,
     counting,
     fields,
     headed,
@@ -42,16 +44,10 @@ Status = Annotated[bool, typer.Option("--status", help="Only show the state of t
 
 def work(
     run: Session,
-    once: Annotated[
-        bool, typer.Option("--once", help="Do what is due now, and wait for no further attempt.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Stay until interrupted, and lend the loaded model.")
-    ] = False,
+    once: bool = flag("--once", "Do what is due now, and wait for no further attempt."),
+    watch: bool = flag("--watch", "Stay until interrupted, and lend the loaded model."),
     status: Status = False,
-    retry_dead: Annotated[
-        bool, typer.Option("--retry-dead", help="Try again what was given up or is missing.")
-    ] = False,
+    retry_dead: bool = flag("--retry-dead", "Try again what was given up or is missing."),
 ) -> None:
     """Embed, read for the graph and compare what waits for it."""
     if sum((once, watch, status)) > 1:
@@ -75,10 +71,7 @@ def work(
 def reembed(
     run: Session,
     status: Status = False,
-    drop_old: Annotated[
-        bool,
-        typer.Option("--drop-old", help="Remove the embeddings of models that are no longer used."),
-    ] = False,
+    drop_old: bool = flag("--drop-old", "Remove the embeddings of models that are no longer used."),
 ) -> None:
     """Embed every memory again, with the configured embedder."""
     if status and drop_old:
@@ -170,7 +163,6 @@ _RETRY = "`bearinmind work --retry-dead` tries again, once the cause is gone."
 
 
 def _status_lines(value: WorkStatus, *, at_work: bool, embeds: bool) -> Iterator[RenderableType]:
-    """The state of background work."""
     if not value.spaces and not value.extractor:
         yield styled(_before_the_first(value, embeds=embeds))
         return
@@ -218,7 +210,6 @@ def _to_do(value: WorkStatus) -> str:
 
 
 def _done_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
-    """What a worker did, and what is left."""
     done = (
         (EMBED, "Embedded {}."),
         (EXTRACT, "Read {} for the graph."),
@@ -273,7 +264,6 @@ def _graph_line(value: WorkStatus) -> str:
 
 
 def _reembedded_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
-    """Which space answers after a re-embedding, and what is left."""
     if left.active is None:
         yield styled("Semantic recall is off: the `embedder` setting is none.")
         return

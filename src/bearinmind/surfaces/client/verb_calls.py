@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import json
 import re
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 from urllib.parse import quote
 
 import httpx
@@ -45,6 +46,7 @@ from bearinmind.types import Access
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Way = TypeVar("Way")  #: `Blocking` or `Awaiting`
+Checks = Mapping[str, Callable[[Any], object]]  #: by argument: what is sent of a value, or an error
 
 _FIELD = re.compile(r"\{(\w+)\}")  # of the request, named in a path
 _IN_THE_QUERY = ("GET", "DELETE")  # these have no body
@@ -145,6 +147,9 @@ class Awaiting:
 class Group(Generic[Way]):
     """Verbs of a server, and the way in which their steps are taken."""
 
+    row: ClassVar[str] = ""  #: how the names of the rows of these verbs begin
+    checks: ClassVar[Checks] = {}
+
     def __init__(self, calls: Requests, runner: Way) -> None:
         self._calls = calls
         self._runner = runner
@@ -173,6 +178,46 @@ class verb(Generic[Arguments, Result]):  # noqa: N801  a decorator
 
     def __get__(self, group: object, owner: object) -> Any:
         return self._method if group is None else MethodType(self._method, group)
+
+
+class same_as(verb[Arguments, Result]):  # noqa: N801  made as by a decorator
+    """A verb that is called as a method of `Mind` or of its group is, and answers the same.
+
+    `read` makes that of the answer of the server, where this holds more; `row` is the name of the
+    verb that is sent, where it is another.
+    """
+
+    def __init__(
+        self,
+        method: Callable[Concatenate[Any, Arguments], Result],
+        read: Callable[[Any], Any] = lambda answer: answer,
+        row: str = "",
+    ) -> None:
+        signature = inspect.signature(method)
+        [*_, last] = signature.parameters.values()
+
+        @functools.wraps(method)
+        def steps(
+            group: Group[Any], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+        ) -> Steps[Result]:
+            bound = signature.bind(group, *args, **kwargs)
+            bound.apply_defaults()
+            given = dict([*bound.arguments.items()][1:])
+            if last.kind is last.VAR_KEYWORD:
+                given |= given.pop(last.name)
+            answer = yield from group._calls.answer(  # noqa: SLF001
+                group.row + (row or method.__name__), **checked(given, group.checks)
+            )
+            result: Result = read(answer)
+            return result
+
+        super().__init__(steps)
+
+
+def checked(fields: Mapping[str, Any], checks: Checks) -> dict[str, Any]:
+    """The fields that were given, as they are sent; words are checked as `Mind` checks them."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    return {name: checks[name](x) if name in checks else x for name, x in given.items()}
 
 
 def request_of(verb: Verb, fields: Mapping[str, object]) -> Any:  # noqa: ANN401  the verb's request

@@ -278,11 +278,7 @@ class Record:
         return copy
 
     def _known(self) -> dict[str, dict[str, str]]:
-        try:
-            known = json.loads(self._file.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return known if isinstance(known, dict) else {}
+        return json_object(self._file)
 
 
 def checked(path: Path, within: Path) -> Path:
@@ -312,6 +308,15 @@ def has_hooks(path: Path) -> bool:
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its user may read."""
     _write(path, text.encode(), mode=_PRIVATE)
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of ours; empty where there is none."""
+    try:
+        known = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
 
 
 def _read(path: Path) -> bytes | None:

@@ -19,7 +19,13 @@ from bearinmind.config import Settings, state_folder
 from bearinmind.errors import FileMissing, InvalidSetting
 from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.store.new_file import refuse_existing
-from bearinmind.surfaces.hooks.agent_files import Change, Record, has_hooks, write_private
+from bearinmind.surfaces.hooks.agent_files import (
+    Change,
+    Record,
+    has_hooks,
+    json_object,
+    write_private,
+)
 from bearinmind.surfaces.hooks.agents import (
     HOOK,
     NAME,
@@ -43,9 +49,9 @@ def folder() -> Path:
     return state_folder() / "hooks"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """To which agent Bear in Mind is added, and which server its hooks use."""
+@dataclass(frozen=True, kw_only=True)
+class Installer:
+    """Plans and makes the changes of one agent, whose hooks use one server."""
 
     settings: Settings
     client: Client = Client.CLAUDE
@@ -55,22 +61,9 @@ class Wanted:
     key_file: Path | None = None
     config: Path | None = None  #: the configuration file that was named
 
-    @property
-    def within(self) -> Path:
-        """The folder outside which nothing may be changed."""
-        return Path.home() if self.scope is Scope.USER else self.project
-
-
-class Installer:
-    """Plans and makes the changes of one agent."""
-
-    def __init__(self, wanted: Wanted) -> None:
-        self._wanted = wanted
-        self._folder = folder()
-        self._record = Record(self._folder)
-        self._key = wanted.key_file and wanted.key_file.absolute()
-        if wanted.url is not None:
-            _check_url(wanted.url, has_key=self._key is not None)
+    def __post_init__(self) -> None:
+        if self.url is not None:
+            _check_url(self.url, has_key=self.key_file is not None)
         if self._key is not None and not self._key.is_file():
             raise InvalidSetting(
                 f"--key-file {str(self._key)!r} is not there",
@@ -78,21 +71,34 @@ class Installer:
             )
 
     @property
+    def _key(self) -> Path | None:
+        return self.key_file and self.key_file.absolute()
+
+    @property
+    def _record(self) -> Record:
+        return Record(folder())
+
+    @property
+    def _within(self) -> Path:
+        """The folder outside which nothing may be changed."""
+        return Path.home() if self.scope is Scope.USER else self.project
+
+    @property
     def config_file(self) -> Path:
         """The configuration of the hooks."""
-        return self._folder / "config.json"
+        return folder() / "config.json"
 
     def installing(self) -> Sequence[Change]:
         """The changes that add it."""
-        return [self._record.install(each, self._wanted.within) for each in self._files()]
+        return [self._record.install(each, self._within) for each in self._files()]
 
     def uninstalling(self) -> Sequence[Change]:
         """The changes that remove it."""
-        return [self._record.uninstall(each, self._wanted.within) for each in self._files()]
+        return [self._record.uninstall(each, self._within) for each in self._files()]
 
     def install(self, changes: Sequence[Change]) -> list[Path]:
         """Make the changes; the paths of the copies of the files before."""
-        if self._wanted.client is Client.CLAUDE:
+        if self.client is Client.CLAUDE:
             write_private(self.config_file, json.dumps(self._configuration(), indent=1) + "\n")
         return self._apply(changes, installing=True)
 
@@ -101,7 +107,7 @@ class Installer:
         backups = self._apply(changes, installing=False)
         if not any(map(has_hooks, self._record.files())):
             for name in ("config.json", "key"):
-                (self._folder / name).unlink(missing_ok=True)
+                (folder() / name).unlink(missing_ok=True)
         return backups
 
     def _apply(self, changes: Sequence[Change], *, installing: bool) -> list[Path]:
@@ -119,45 +125,50 @@ class Installer:
         return shlex.join([mcp["command"], *mcp["args"]])
 
     def _files(self) -> Sequence[AgentFile]:
-        wanted = self._wanted
-        return files(wanted.client, wanted.scope, wanted.project.absolute(), self._commands)
+        return files(self.client, self.scope, self.project.absolute(), self._commands)
 
     @property
     def _commands(self) -> Commands:
         return Commands(
             config=self.config_file,
-            options=_options(self._wanted),
-            server=self._wanted.url,
+            options=self._options,
+            server=self.url,
             key_file=self._key,
         )
 
+    @property
+    def _options(self) -> tuple[str, ...]:
+        """The options for the store and the user; one with a password is left to the settings."""
+        settings = self.settings
+        options: list[str] = []
+        if isinstance(settings.store, StoreFile):
+            options += ["--store", str(absolute(settings.store))]
+        if settings.user != Settings.model_fields["user"].default:
+            options += ["--user", settings.user]
+        if self.config is not None:
+            options += ["--config", str(self.config.absolute())]
+        return tuple(options)
+
     def _configuration(self) -> dict[str, Any]:
         """The configuration of the hooks; what a user has added to it stays."""
-        known = self._known()
-        if self._wanted.url is not None:
-            own: dict[str, Any] = {"url": self._wanted.url.rstrip("/"), "serve": [], "store": None}
+        known = json_object(self.config_file)
+        if self.url is not None:
+            own: dict[str, Any] = {"url": self.url.rstrip("/"), "serve": [], "store": None}
         else:
             address = split_url(known["url"]) if known.get("serve") and known.get("url") else None
             port = address.port if address and address.port else _free_port()
             own = {
                 "url": f"http://127.0.0.1:{port}",
                 "serve": self._commands.serve(port),
-                "store": str(self._wanted.settings.beside.absolute()),
+                "store": str(self.settings.beside.absolute()),
             }
-        key = self._key or (None if self._wanted.url else self._own_key())
+        key = self._key or (None if self.url else self._own_key())
         return known | own | {"key_file": str(key) if key else None}
-
-    def _known(self) -> dict[str, Any]:
-        try:
-            known = json.loads(self.config_file.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return known if isinstance(known, dict) else {}
 
     def _own_key(self) -> Path | None:
         """A key for the server of the store on this machine, if it requires one."""
-        file = self._folder / "key"
-        settings = self._wanted.settings
+        file = folder() / "key"
+        settings = self.settings
         try:
             with Mind.build(settings, create=False) as mind:
                 is_auto = settings.auth == "auto"
@@ -168,19 +179,6 @@ class Installer:
         except FileMissing:
             return None
         return file if required else None
-
-
-def _options(wanted: Wanted) -> tuple[str, ...]:
-    """The options for the store and the user; a store with a password is left to the settings."""
-    settings = wanted.settings
-    options: list[str] = []
-    if isinstance(settings.store, StoreFile):
-        options += ["--store", str(absolute(settings.store))]
-    if settings.user != Settings.model_fields["user"].default:
-        options += ["--user", settings.user]
-    if wanted.config is not None:
-        options += ["--config", str(wanted.config.absolute())]
-    return tuple(options)
 
 
 def _check_url(url: str, *, has_key: bool) -> None:

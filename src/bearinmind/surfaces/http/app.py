@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from html import escape
 from http import HTTPStatus
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -26,16 +28,16 @@ from bearinmind.surfaces.http import (
     auth,
     metrics,
     openapi,
-    provider_sign_in,
     responses,
     routes,
     sign_in,
-    status_page,
     streams,
 )
-from bearinmind.surfaces.http.auth import MCP, METADATA, Names, Service
-from bearinmind.surfaces.http.middleware import Around, Envelope
+from bearinmind.surfaces.http.auth import MCP, METADATA, Service
+from bearinmind.surfaces.http.metrics import StoreState, synced
+from bearinmind.surfaces.http.middleware import Around, Envelope, Names
 from bearinmind.surfaces.page import files
+from bearinmind.surfaces.page.files import POLICY
 from bearinmind.types import Access
 
 #: A report is one file with its own script and styles. It runs as a page of nobody: it can ask this
@@ -48,12 +50,23 @@ _REPORT_POLICY = (
 _PATH_SHOWN = 100  # characters of a path that an error repeats
 _PATIENCE = 5.0  # seconds that readiness waits for the store: its reader wants to know soon
 
+_MOST_OWNERS = 10  # named on the page
+_MIB = 2**20
+_WELL = "everything works as it should"
+_TEMPLATE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Status of Bear in Mind</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><link rel="stylesheet" href="/page/style.css">
+<link rel="icon" href="/page/icon.svg" type="image/svg+xml"></head>
+<body><main><h1>Status of Bear in Mind</h1><table>{lines}</table></main></body></html>
+"""
+
 
 def build(mind: Mind, settings: Settings) -> FastAPI:
     """The application that serves a memory. It does not close the memory."""
     from bearinmind.surfaces.mcp import endpoint  # noqa: PLC0415  it takes a while to load
 
-    service = Service.of(mind, settings)
+    service = Service(mind, settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -80,14 +93,14 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     _tell_errors(app, service)
     streams.add(app, service)
     sign_in.add(app, service)
-    provider_sign_in.add(app, service)
     _add_reports(app, service)
     _add_health(app, service)
-    status_page.add(app, service, lambda: _readiness(mind).degraded)
+    _add_status_page(app, service)
     _add_metadata(app, settings)
     endpoint.mount(app, service)
     files.mount(app)
-    app.openapi = partial(_described, app)  # type: ignore[method-assign]  # as FastAPI documents
+    # Made once.
+    app.openapi = cache(partial(openapi.document, app))  # type: ignore[method-assign]  # as FastAPI documents
     tracer = metrics.tracer() if settings.telemetry else None
     observer = metrics.Telemetry(tracer, service.metrics)
     mind.work.background.observe(observer)
@@ -99,13 +112,6 @@ def build(mind: Mind, settings: Settings) -> FastAPI:
     )
     app.add_middleware(Envelope, around=around)
     return app
-
-
-def _described(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI, made once."""
-    if app.openapi_schema is None:
-        app.openapi_schema = openapi.document(app)
-    return app.openapi_schema
 
 
 # ---- how the server does -------------------------------------------------------------------------
@@ -138,8 +144,6 @@ class Metadata:
 
 
 def _add_health(app: FastAPI, service: Service) -> None:
-    """Give health, readiness and metrics their routes."""
-
     async def healthz() -> Response:
         return responses.noun_answer(Alive())
 
@@ -232,6 +236,71 @@ def _add_reports(app: FastAPI, service: Service) -> None:
     app.add_route("/reports/{name}", report, methods=["GET"], include_in_schema=False)
 
 
+def _add_status_page(app: FastAPI, service: Service) -> None:
+    """Serve the page at /status: how the server does, for people, without a script.
+
+    Everybody reads whether it is ready, as `/readyz` says; an administrator reads the rest.
+    """
+
+    def answer(request: Request) -> Response:
+        is_admin = _is_admin(service, request)
+        status = HTTPStatus.OK
+        try:
+            rows = [
+                ("Server", "ready"),
+                ("State", "; ".join(_readiness(service.mind).degraded) or _WELL),
+            ]
+        except errors.MindError as exc:
+            status = HTTPStatus.SERVICE_UNAVAILABLE
+            rows = [("Server", "not ready"), ("State", f"the store does not answer: {exc.code}")]
+        if is_admin:
+            rows += [("Version", version("bearinmind")), *_rows(service.store())]
+        headers = {"Content-Security-Policy": POLICY}
+        lines = "\n".join(
+            f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+            for name, value in rows
+        )
+        page = _TEMPLATE.replace("{lines}", lines)
+        return Response(page, status, headers, "text/html; charset=utf-8")
+
+    async def page(request: Request) -> Response:
+        return await service.pool.run(lambda: answer(request))
+
+    app.add_route("/status", page, methods=["GET"], include_in_schema=False)
+
+
+def _is_admin(service: Service, request: Request) -> bool:
+    """Whether an administrator asks. A wrong key is refused; who sends none is nobody."""
+    sent = "Authorization" in request.headers or auth.token_of(request) is not None
+    try:
+        if not sent and not service.is_open:
+            return False
+        caller = request.state.caller = service.identify(request)
+    except errors.StoreFailure:  # it cannot be known who asks; the page says why
+        return False
+    return caller.access is Access.ADMIN
+
+
+def _rows(state: StoreState) -> Iterator[tuple[str, str]]:
+    if state.facts and state.facts.bytes is not None:
+        yield "Store", f"{state.facts.bytes / _MIB:,.1f} MiB"
+    if state.work:
+        yield "Jobs that wait", f"{state.work.waiting:,}"
+        yield "Jobs given up", f"{state.work.dead:,}"
+    for kind, age in state.ages.items():
+        yield f"Oldest job to {kind}", f"waits for {age:,.0f} s"
+    if state.replica_lag is not None:
+        yield "Replica", f"{state.replica_lag:,.1f} s behind"
+    if state.sync:
+        yield "Sync", f"{state.sync.waits:,} changes wait, {state.sync.refused:,} are refused"
+        for way, at in synced(state.sync):
+            yield f"Last {way}", f"{at:%Y-%m-%d %H:%M} UTC"
+    memories = sum(use.memories for use in state.uses)
+    yield "Memories", f"{memories:,} of {len(state.uses):,} users"
+    for use in state.uses[:_MOST_OWNERS]:
+        yield f"User {use.owner}", f"{use.memories:,} memories, {use.bytes / _MIB:,.1f} MiB"
+
+
 # ---- errors --------------------------------------------------------------------------------------
 
 
@@ -241,7 +310,7 @@ def _tell_errors(app: FastAPI, service: Service) -> None:
     async def tell(request: Request, error: Exception) -> Response:
         if isinstance(error, errors.MindError):
             return service.problem(request, error)
-        return responses.internal(request.state.request_id)
+        return responses.problem(responses.fault(), request.state.request_id)
 
     async def tell_invalid(request: Request, error: Exception) -> Response:
         flaws = error.errors() if isinstance(error, RequestValidationError) else ()

@@ -8,25 +8,23 @@ this server. Another port of this machine is another origin.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Self
+from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from bearinmind import errors
-from bearinmind.accounts.authenticator import Authenticator, Caller, bearer_text
-from bearinmind.accounts.people import People
-from bearinmind.accounts.sessions import Sessions, hash_of
+from bearinmind.accounts.authenticator import Caller, bearer_text
+from bearinmind.accounts.sessions import hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import responses
-from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.metrics import Metrics, StoreWatch, TrafficCounter
+from bearinmind.surfaces.http.middleware import ANY_NAME, Pool, host_of, place_of
 from bearinmind.types import Access, UserId
 
 HEADER: Final = "X-Bear-In-Mind"
@@ -132,15 +130,12 @@ def _plain_name(request: HTTPConnection) -> str:
 METADATA = "/.well-known/oauth-protected-resource"
 MCP = "/mcp"
 
-_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_ANY = "*"
 _MAKE_A_KEY = (
     "Make a key first: `bearinmind user add NAME`, then "
     "`bearinmind key create NAME --access admin`."
 )
 
 
-@dataclass(kw_only=True)
 class Service:
     """What the routes of a server have in common: the memory, the threads, the keys, the counts.
 
@@ -148,55 +143,38 @@ class Service:
     store has a user, also by a server that was started before.
     """
 
-    mind: Mind
-    settings: Settings
-    authenticator: Authenticator
-    pool: Pool  #: for verbs
-    streams: Pool  #: for imports and exports, which take as long as they take
-    sessions: Sessions  #: of browsers
-    people: People  #: whom providers vouch for
-    metrics: Metrics
-    store: StoreWatch  #: how the store does
-    traffic: TrafficCounter
-    may_be_open: bool
-
-    @classmethod
-    def of(cls, mind: Mind, settings: Settings) -> Self:
-        """The service of a memory."""
-        pool = Pool(
+    def __init__(self, mind: Mind, settings: Settings) -> None:
+        self.mind = mind
+        self.settings = settings
+        self.authenticator = mind.accounts.authenticator()
+        self.pool = Pool(
             "bearinmind-verb",
             threads=settings.server_threads,
             queue=settings.server_queue,
             seconds=settings.request_seconds,
         )
-        local, store = is_loopback(settings.server_host), StoreWatch(mind)
-        streams = Pool("bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None)
-        return cls(
-            mind=mind,
-            settings=settings,
-            authenticator=mind.accounts.authenticator(),
-            pool=pool,
-            streams=streams,
-            sessions=mind.accounts.sessions(),
-            people=mind.accounts.people(),
-            metrics=Metrics(pool, streams, store),
-            store=store,
-            traffic=TrafficCounter(mind.server.count, mind.server.clock),
-            may_be_open=settings.auth == "off"
-            or (
-                settings.auth == "auto"
-                and local
-                and not settings.oauth_issuers
-                and not mind.accounts.users()
-            ),
+        # Imports and exports take as long as they take.
+        self.streams = Pool(
+            "bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None
+        )
+        self.sessions = mind.accounts.sessions()
+        self.people = mind.accounts.people()
+        self.store = StoreWatch(mind)
+        self.metrics = Metrics(self.pool, self.streams, self.store)
+        self.traffic = TrafficCounter(mind.server.count, mind.server.clock)
+        self._may_be_open = settings.auth == "off" or (
+            settings.auth == "auto"
+            and is_loopback(settings.server_host)
+            and not settings.oauth_issuers
+            and not mind.accounts.users()
         )
 
     @property
     def is_open(self) -> bool:
         """Whether no key is wanted; once one is, it stays so."""
-        if self.may_be_open and self.settings.auth != "off" and self.mind.accounts.users():
-            self.may_be_open = False
-        return self.may_be_open
+        if self._may_be_open and self.settings.auth != "off" and self.mind.accounts.users():
+            self._may_be_open = False
+        return self._may_be_open
 
     def identify(self, request: HTTPConnection) -> Caller:
         """Who sends a request. This asks the store: not for the event loop."""
@@ -248,7 +226,7 @@ class Service:
 
 
 #: Every other kind, and every other method, makes a browser ask the server first.
-_SENT_BY_ANY_PAGE = frozenset(
+_SENT_BYANY_NAME_PAGE = frozenset(
     {"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 )
 
@@ -256,7 +234,7 @@ _SENT_BY_ANY_PAGE = frozenset(
 def _refuse_simple(request: HTTPConnection) -> None:
     """Refuse a change that any page could send without a key: a form's, or an empty one."""
     declared = request.headers.get("Content-Type", "").partition(";")[0].strip().casefold()
-    if request.scope["method"] == "POST" and declared in _SENT_BY_ANY_PAGE:
+    if request.scope["method"] == "POST" and declared in _SENT_BYANY_NAME_PAGE:
         raise errors.WrongMediaType(
             f"a POST {f'is said to be {declared}' if declared else 'has no content type'}",
             hint="Send `Content-Type: application/json`, also where there is no body.",
@@ -275,7 +253,7 @@ def check_start(mind: Mind, settings: Settings) -> None:
     if (
         settings.oauth_issuers
         and not settings.server_url
-        and (not local or _ANY in settings.server_hosts)
+        and (not local or ANY_NAME in settings.server_hosts)
     ):
         raise errors.InvalidSetting(
             f"oauth_issuers is set, server_host = {settings.server_host!r}, and server_url is not: "
@@ -322,72 +300,6 @@ def _audiences(settings: Settings, request: HTTPConnection) -> list[str]:
     """
     base = base_url(settings, request)
     port = (request.scope.get("server") or (None, None))[1]
-    if not settings.server_url and _place_of(base) != _place_of(f"//{_host_of(base)}:{port}"):
+    if not settings.server_url and place_of(base) != place_of(f"//{host_of(base)}:{port}"):
         return []
     return [base, f"{base}/", f"{base}{MCP}"]
-
-
-# ---- under which name it is asked for ----------------------------------------------------------
-
-
-_USUAL_PORTS = (80, 443)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """The names under which a server may be asked for.
-
-    A page that somebody visits can have its own name lead to this machine and so ask a server that
-    listens only here. Its name, and its origin, give it away.
-    """
-
-    allowed: frozenset[str]  #: empty: any
-    url: str = ""  #: where it is to be reached, if that is set
-
-    @classmethod
-    def of(cls, settings: Settings) -> Names:
-        """The names that the settings allow."""
-        url = settings.server_url or ""
-        if _ANY in settings.server_hosts:
-            return cls(allowed=frozenset(), url=url)
-        said = {name.casefold() for name in settings.server_hosts}
-        if settings.server_url:
-            said.add(_host_of(settings.server_url))
-        if is_loopback(settings.server_host):
-            said |= _LOOPBACK_NAMES | {settings.server_host.casefold()}
-        elif said:
-            said.add(settings.server_host.casefold())
-        return cls(allowed=frozenset(said), url=url)
-
-    def check(self, host: str | None, origin: str | None) -> None:
-        """Refuse a request that came by another name, or from a page of somebody else."""
-        asked = _host_of(f"//{host}") if host else ""
-        if self.allowed and asked not in self.allowed:
-            raise errors.NotAllowed(
-                f"the server is not to be asked for as {(host or '')[:100]!r}",
-                hint="Add the name to the `server_hosts` setting.",
-            )
-        # Another port is another origin: what listens there is somebody else's.
-        own = {_place_of(f"//{host}"), _place_of(self.url)} - {""}
-        if origin is not None and _place_of(origin) not in own:
-            raise errors.NotAllowed(
-                f"pages of {masked(origin)[:100]!r} may not ask this server",
-                hint="Only its own page may: open that at the address that `server_url` sets.",
-            )
-
-
-def _place_of(url: str) -> str:
-    """The host and the port of an address; the usual ports are left out."""
-    try:
-        parts = urlsplit(url)
-        port = "" if parts.port in (None, *_USUAL_PORTS) else f":{parts.port}"
-    except ValueError:  # no number, or brackets that enclose no address
-        return ""
-    return f"{parts.hostname.casefold()}{port}" if parts.hostname else ""
-
-
-def _host_of(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").casefold()
-    except ValueError:  # brackets that enclose no address
-        return ""

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 LOGGER = "bearinmind.server"
-
-_log = logging.getLogger(LOGGER)
+LOG = logging.getLogger(LOGGER)  #: what it writes besides a message is in `extra`, as "fields"
 _DEPTH = 5  # of the places that led to a fault
 
 
@@ -49,12 +48,7 @@ def set_up(stream: TextIO = sys.stderr) -> logging.Handler:
 
 def failure(error: BaseException, request_id: str) -> None:
     """Write down a fault of the server: its kind and where it was, not what it says."""
-    _log.error("internal error", extra={"fields": {"request_id": request_id, **fault(error)}})
-
-
-def note(event: str, **fields: object) -> None:
-    """Write down something else, such as that a request was answered."""
-    _log.info(event, extra={"fields": fields})
+    LOG.error("internal error", extra={"fields": {"request_id": request_id, **fault(error)}})
 
 
 def fault(error: BaseException) -> dict[str, object]:

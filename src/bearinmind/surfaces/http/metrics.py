@@ -35,7 +35,7 @@ from bearinmind.app import Mind
 from bearinmind.errors import MindError, MissingExtra
 from bearinmind.protocols import OwnerUse, StoreFacts, TrafficCount, TrafficKind
 from bearinmind.surfaces.http import logs
-from bearinmind.surfaces.http.limits import Pool
+from bearinmind.surfaces.http.middleware import OTHER, Pool
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.sync.model import SyncStatus
 from bearinmind.trace import StepKind
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
 
 METRICS_TYPE: Final = CONTENT_TYPE_LATEST
-OTHER: Final = "other"  #: the label of what the server does not know: methods, routes, hooks
 MOST_OWNERS: Final = 20  #: users that have series of their own; a sum over all has those of no one
 
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
@@ -320,7 +319,7 @@ class TrafficCounter:
         try:
             self._keep([TrafficCount(*place, count) for place, count in counts.items()])
         except MindError as exc:
-            logs.note("counts wait for the store", code=exc.code)
+            logs.LOG.info("counts wait for the store", extra={"fields": {"code": exc.code}})
             with self._lock:
                 self._counts.update(counts)
 
@@ -355,23 +354,23 @@ class TrafficCounter:
 Answered = Callable[[str, str, int], None]
 
 
+@dataclass(frozen=True, slots=True)
 class Telemetry:
     """Satisfies `bearinmind.trace.Observer`; follows what is done if there is a tracer."""
 
-    def __init__(self, tracer: Tracer | None = None, metrics: Metrics | None = None) -> None:
-        self._tracer = tracer
-        self._metrics = metrics
+    tracer: Tracer | None = None
+    metrics: Metrics | None = None
 
     @contextmanager
     def following(self, method: str, headers: Mapping[str, str]) -> Iterator[Answered]:
         """Follow a request, perhaps as a part of what its sender follows."""
-        if self._tracer is None:
+        if self.tracer is None:
             yield lambda _method, _route, _status: None
             return
         from opentelemetry import propagate  # noqa: PLC0415  an extra
         from opentelemetry.trace import SpanKind  # noqa: PLC0415
 
-        with self._tracer.start_as_current_span(
+        with self.tracer.start_as_current_span(
             method,
             context=propagate.extract(dict(headers)),
             kind=SpanKind.SERVER,
@@ -387,8 +386,8 @@ class Telemetry:
         try:
             with (
                 nullcontext()
-                if self._tracer is None
-                else self._tracer.start_as_current_span(
+                if self.tracer is None
+                else self.tracer.start_as_current_span(
                     f"{kind} {name}",
                     attributes={f"bearinmind.{kind}": name},
                     record_exception=False,  # as above
@@ -397,13 +396,13 @@ class Telemetry:
             ):
                 yield
         finally:
-            if self._metrics is not None:
-                self._metrics.took(kind, name, perf_counter() - began)
+            if self.metrics is not None:
+                self.metrics.took(kind, name, perf_counter() - began)
 
     def worked(self, kind: str, finished: int, postponed: int, given_up: int) -> None:
         """Count what became of jobs."""
-        if self._metrics is not None:
-            self._metrics.worked(kind, finished=finished, postponed=postponed, given_up=given_up)
+        if self.metrics is not None:
+            self.metrics.worked(kind, finished=finished, postponed=postponed, given_up=given_up)
 
 
 def _tell(span: Span, method: str, route: str, status: int) -> None:

@@ -1,27 +1,49 @@
-"""What is done around every request: its id, its name, its headers, its line in the log.
+"""What holds for every request: how much is taken on, under which name, and what is written down.
 
-A plain ASGI application around the others, so that nothing that goes wrong inside gets past it.
+Around all is a plain ASGI application, so that nothing that goes wrong inside gets past it.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import re
 import secrets
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
-from time import perf_counter
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bearinmind.errors import AddressTooLong, MindError, NotAllowed
-from bearinmind.remember.secrets import find
+from bearinmind.config import Settings
+from bearinmind.errors import (
+    AddressTooLong,
+    MindError,
+    NotAllowed,
+    RequestTooLarge,
+    ServerOverloaded,
+    TimedOut,
+)
+from bearinmind.models.outbound_http import is_loopback
+from bearinmind.remember.secrets import find, masked
 from bearinmind.surfaces.http import logs, responses
-from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.metrics import OTHER, Metrics, Telemetry, TrafficCounter
 from bearinmind.trace import OBSERVER
 
+if TYPE_CHECKING:
+    from bearinmind.surfaces.http.metrics import Metrics, Telemetry, TrafficCounter
+
+Result = TypeVar("Result")
+
+_LOOK = 0.2  # seconds after which a thread that waits looks whether it is to end
+OTHER: Final = "other"  #: the label of what the server does not know: methods, routes, hooks
 REQUEST_ID = "X-Request-Id"
 HOOK = "X-Bear-In-Mind-Hook"  #: what became of the last run of a hook on the sender's machine
 
@@ -36,6 +58,200 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+
+
+# ---- how much is taken on ----------------------------------------------------------------------
+
+
+class Pool:
+    """Threads that work on requests, and a queue before them that is never longer than it may be.
+
+    Verbs block: they read and write files and ask servers. The loop that talks to clients never
+    waits for one. Only that loop calls `run`, so counting needs no lock.
+    """
+
+    def __init__(self, name: str, *, threads: int, queue: int, seconds: float | None) -> None:
+        self.threads = threads
+        self.running = 0  #: requests in hand, those that wait included
+        self._most = threads + queue
+        self._running_of: Counter[str] = Counter()
+        self._most_of_one = max(1, (threads + queue) // 2)
+        self._seconds = seconds
+        self._closing = False
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a thread."""
+        return max(0, self.running - self.threads)
+
+    async def run(self, job: Callable[[], Result], *, seconds: float | None = None) -> Result:
+        """Have a thread do something, and wait for so long, or for as long as the pool waits."""
+        begun = self.begin(job)
+        answer = asyncio.wrap_future(begun)
+        # An error that comes when nobody waits for the answer any more is looked at, too.
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        seconds = seconds or self._seconds
+        try:
+            async with asyncio.timeout(seconds) as patience:
+                return await asyncio.shield(answer)
+        except TimeoutError:
+            if not patience.expired():  # the job's own
+                raise
+            raise _timed_out(seconds, never_begun=begun.cancel()) from None
+
+    def begin(self, job: Callable[[], Result], *, user: str | None = None) -> Future[Result]:
+        """Have a thread do something, and wait for nothing; a user has half of the places."""
+        if user is not None and self._running_of[user] >= self._most_of_one:
+            raise ServerOverloaded(
+                f"{self._running_of[user]:,} requests of {user} are in hand, as many as may be",
+                hint="Wait for them to end.",
+            )
+        if self.running >= self._most:
+            raise ServerOverloaded(f"{self.running:,} requests are in hand, as many as may be")
+        loop = asyncio.get_running_loop()
+        self.running += 1
+        try:
+            begun = self._executor.submit(contextvars.copy_context().run, job)
+        except RuntimeError:  # it is being closed
+            self.running -= 1
+            raise ServerOverloaded("the server is about to stop") from None
+        if user is not None:
+            self._running_of[user] += 1
+        begun.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave, user))
+        return begun
+
+    def _leave(self, user: str | None) -> None:
+        self.running -= 1
+        if user is not None:
+            self._running_of[user] -= 1
+
+    def wait_for(self, awaited: Future[Result], seconds: float) -> Result:
+        """What the loop answers to a thread of this pool; no thread waits on when it is closed."""
+        until = monotonic() + seconds
+        while True:
+            try:
+                return awaited.result(_LOOK)
+            except TimeoutError:
+                if awaited.done() or self._closing or monotonic() > until:
+                    awaited.cancel()
+                    raise
+
+    def close(self) -> None:
+        """Finish what was begun, except for what waits for a client."""
+        self._closing = True
+        self._executor.shutdown(wait=True)
+
+
+def _timed_out(seconds: float | None, *, never_begun: bool) -> TimedOut:
+    if never_begun:
+        return TimedOut(
+            f"the request waited {seconds:g} seconds for its turn, and was not begun",
+            hint="Try again later; the server has much to do.",
+        )
+    return TimedOut(
+        f"the answer took longer than {seconds:g} seconds",
+        hint="What was asked for may still be done. Look before you ask again, or send an "
+        "Idempotency-Key; `request_seconds` sets how long the server waits.",
+    )
+
+
+async def body_of(request: Request, *, most: int, seconds: float) -> bytes:
+    """The body of a request."""
+    said = request.headers.get("Content-Length", "")
+    if said.isdigit() and int(said) > most:
+        raise _too_large(most)
+    found = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            async for part in request.stream():
+                found += part
+                if len(found) > most:
+                    raise _too_large(most)
+    except TimeoutError:
+        raise TimedOut(
+            f"the body of the request did not arrive within {seconds:g} seconds",
+            hint="Send it again, faster or in smaller parts.",
+        ) from None
+    except ClientDisconnect:
+        raise TimedOut("the client left before its request was whole") from None
+    return bytes(found)
+
+
+def _too_large(most: int) -> RequestTooLarge:
+    return RequestTooLarge(f"the body of the request is longer than {most:,} bytes")
+
+
+# ---- under which name it is asked for ----------------------------------------------------------
+
+
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+ANY_NAME = "*"
+_USUAL_PORTS = (80, 443)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The names under which a server may be asked for.
+
+    A page that somebody visits can have its own name lead to this machine and so ask a server that
+    listens only here. Its name, and its origin, give it away.
+    """
+
+    allowed: frozenset[str]  #: empty: any
+    url: str = ""  #: where it is to be reached, if that is set
+
+    @classmethod
+    def of(cls, settings: Settings) -> Names:
+        """The names that the settings allow."""
+        url = settings.server_url or ""
+        if ANY_NAME in settings.server_hosts:
+            return cls(allowed=frozenset(), url=url)
+        said = {name.casefold() for name in settings.server_hosts}
+        if settings.server_url:
+            said.add(host_of(settings.server_url))
+        if is_loopback(settings.server_host):
+            said |= _LOOPBACK_NAMES | {settings.server_host.casefold()}
+        elif said:
+            said.add(settings.server_host.casefold())
+        return cls(allowed=frozenset(said), url=url)
+
+    def check(self, host: str | None, origin: str | None) -> None:
+        """Refuse a request that came by another name, or from a page of somebody else."""
+        asked = host_of(f"//{host}") if host else ""
+        if self.allowed and asked not in self.allowed:
+            raise NotAllowed(
+                f"the server is not to be asked for as {(host or '')[:100]!r}",
+                hint="Add the name to the `server_hosts` setting.",
+            )
+        # Another port is another origin: what listens there is somebody else's.
+        own = {place_of(f"//{host}"), place_of(self.url)} - {""}
+        if origin is not None and place_of(origin) not in own:
+            raise NotAllowed(
+                f"pages of {masked(origin)[:100]!r} may not ask this server",
+                hint="Only its own page may: open that at the address that `server_url` sets.",
+            )
+
+
+def place_of(url: str) -> str:
+    """The host and the port of an address; the usual ports are left out."""
+    try:
+        parts = urlsplit(url)
+        port = "" if parts.port in (None, *_USUAL_PORTS) else f":{parts.port}"
+    except ValueError:  # no number, or brackets that enclose no address
+        return ""
+    return f"{parts.hostname.casefold()}{port}" if parts.hostname else ""
+
+
+def host_of(url: str) -> str:
+    """The host of an address, without its port."""
+    try:
+        return (urlsplit(url).hostname or "").casefold()
+    except ValueError:  # brackets that enclose no address
+        return ""
+
+
+# ---- around a request --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +344,8 @@ class _Exchange:
         if self._status is not None:
             # The answer has begun: only a connection that breaks says that it is not whole.
             raise BrokenAnswer
-        await responses.internal(self._id)(self._scope, nothing, self._tell)
+        answer = responses.problem(responses.fault(), self._id)
+        await answer(self._scope, nothing, self._tell)
 
     @property
     def _route(self) -> str:
@@ -146,16 +363,16 @@ class _Exchange:
         if caller and (told := self._headers.get(HOOK)):
             metrics.hook_ran(told)
         self._around.traffic.answered(caller.user if caller else None, route, status)
-        logs.note(
-            "request",
-            method=self._method,
-            route=route,
-            status=status,
-            ms=round(seconds * 1_000, 3),
-            user=caller.user if caller else None,
-            key=caller.key_id if caller else None,
-            request_id=self._id,
-        )
+        line = {
+            "method": self._method,
+            "route": route,
+            "status": status,
+            "ms": round(seconds * 1_000, 3),
+            "user": caller.user if caller else None,
+            "key": caller.key_id if caller else None,
+            "request_id": self._id,
+        }
+        logs.LOG.info("request", extra={"fields": line})
 
 
 class BrokenAnswer(Exception):

@@ -143,47 +143,45 @@ def _without_null(parameter: dict[str, Any]) -> dict[str, Any]:
 
 def of_import(media_type: str) -> dict[str, Any]:
     """What FastAPI is told about the import."""
-    return {
-        "name": "import",
-        "operation_id": "import",
-        "summary": "Add memories and links from JSON Lines, as `bearinmind import` does.",
-        "description": "Of any length. The answer is JSON Lines too: `progress` while it goes on, "
-        "then one `summary`, or one `problem`. Needs a key with write access.",
-        "tags": ["memory"],
-        "responses": {
-            HTTPStatus.OK: {
-                "description": "How far it is, line by line.",
-                "content": {media_type: {"schema": _LINE, "example": _IMPORTED}},
-            },
-            **problem_responses([*_ALWAYS, HTTPStatus.UNSUPPORTED_MEDIA_TYPE]),
-        },
-        "openapi_extra": {
-            **_SECURITY,
-            "requestBody": {
-                "required": True,
-                # Nothing in it is refused as a whole: bad lines are named one by one.
-                "content": {media_type: {"schema": {}, "example": _TO_IMPORT}},
-            },
-        },
-    }
+    described = _of_lines(
+        "import",
+        "Add memories and links from JSON Lines, as `bearinmind import` does.",
+        "Of any length. The answer is JSON Lines too: `progress` while it goes on, then one "
+        "`summary`, or one `problem`. Needs a key with write access.",
+        {media_type: {"schema": _LINE, "example": _IMPORTED}},
+        [*_ALWAYS, HTTPStatus.UNSUPPORTED_MEDIA_TYPE],
+    )
+    # Nothing in it is refused as a whole: bad lines are named one by one.
+    taken = {media_type: {"schema": {}, "example": _TO_IMPORT}}
+    described["openapi_extra"] = {**_SECURITY, "requestBody": {"required": True, "content": taken}}
+    return described
 
 
 def of_export(media_type: str) -> dict[str, Any]:
     """What FastAPI is told about the export."""
+    return _of_lines(
+        "export",
+        "Every memory, version and link of yours as JSON Lines, as `bearinmind export` writes it.",
+        "What others share with you is not in it; the header counts it. What is sensitive stays "
+        "encrypted. Needs a key with read access.",
+        {media_type: {"schema": _LINE, "example": _TO_IMPORT}},
+        _ALWAYS,
+    )
+
+
+def _of_lines(
+    name: str, says: str, more: str, content: dict[str, Any], fails: Iterable[HTTPStatus]
+) -> dict[str, Any]:
+    good = "How far it is, line by line." if name == "import" else "The lines."
     return {
-        "name": "export",
-        "operation_id": "export",
-        "summary": "Every memory, version and link of yours as JSON Lines, as `bearinmind export` "
-        "writes it.",
-        "description": "What others share with you is not in it; the header counts it. What is "
-        "sensitive stays encrypted. Needs a key with read access.",
+        "name": name,
+        "operation_id": name,
+        "summary": says,
+        "description": more,
         "tags": ["memory"],
         "responses": {
-            HTTPStatus.OK: {
-                "description": "The lines.",
-                "content": {media_type: {"schema": _LINE, "example": _TO_IMPORT}},
-            },
-            **problem_responses(_ALWAYS),
+            HTTPStatus.OK: {"description": good, "content": content},
+            **problem_responses(fails),
         },
         "openapi_extra": _SECURITY,
     }

@@ -122,17 +122,8 @@ def problem(
     )
 
 
-def internal(request_id: str) -> Response:
-    """The response to a request that found a fault of the server; the log says which."""
-    return problem(_fault(), request_id)
-
-
-def internal_problem(request_id: str) -> Problem:
-    """The problem of a fault of the server, for an answer that has begun already."""
-    return problem_of(_fault(), request_id)
-
-
-def _fault() -> InternalError:
+def fault() -> InternalError:
+    """That a request found a fault of the server; the log says which."""
     hint = "This is a bug: please report it, with what the log of the server says of the request."
     return InternalError("the server did something that it was not meant to do", hint=hint)
 

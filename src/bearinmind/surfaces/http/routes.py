@@ -31,7 +31,7 @@ from bearinmind.errors import InvalidInput, InvalidRequest, WrongMediaType
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import openapi, responses
 from bearinmind.surfaces.http.auth import Service
-from bearinmind.surfaces.http.limits import body_of
+from bearinmind.surfaces.http.middleware import body_of
 from bearinmind.surfaces.http.responses import JSON
 from bearinmind.surfaces.verbs.answers import GetAnswer
 from bearinmind.surfaces.verbs.sync_verbs import SERVED

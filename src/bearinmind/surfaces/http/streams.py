@@ -27,7 +27,7 @@ from bearinmind.errors import InvalidRecord, MindError, QuotaUsedUp
 from bearinmind.surfaces import lines, transfer
 from bearinmind.surfaces.http import logs, openapi, responses
 from bearinmind.surfaces.http.auth import Service
-from bearinmind.surfaces.http.limits import Pool
+from bearinmind.surfaces.http.middleware import Pool
 from bearinmind.surfaces.http.routes import ROOT, check_media
 from bearinmind.types import Access
 
@@ -40,22 +40,18 @@ _MOST_PROBLEMS = 1_000  # bad lines that are named
 
 def add(app: FastAPI, service: Service) -> None:
     """Give import and export their routes."""
-    app.add_api_route(
-        f"{ROOT}/import",
-        partial(_import, service),
-        methods=["POST"],
-        response_model=None,
-        response_class=StreamingResponse,
-        **openapi.of_import(LINES),
-    )
-    app.add_api_route(
-        f"{ROOT}/export",
-        partial(_export, service),
-        methods=["GET"],
-        response_model=None,
-        response_class=StreamingResponse,
-        **openapi.of_export(LINES),
-    )
+    for path, endpoint, method, described in (
+        ("/import", _import, "POST", openapi.of_import(LINES)),
+        ("/export", _export, "GET", openapi.of_export(LINES)),
+    ):
+        app.add_api_route(
+            ROOT + path,
+            partial(endpoint, service),
+            methods=[method],
+            response_model=None,
+            response_class=StreamingResponse,
+            **described,
+        )
 
 
 # ---- import ------------------------------------------------------------------------------------
@@ -118,7 +114,8 @@ async def _told(
         yield _line({"problem": responses.problem_of(exc, request_id).model_dump()})
     except Exception as exc:  # noqa: BLE001  the answer has begun, so this is how it can be told
         logs.failure(exc, request_id)
-        yield _line({"problem": responses.internal_problem(request_id).model_dump()})
+        fault = responses.problem_of(responses.fault(), request_id)
+        yield _line({"problem": fault.model_dump()})
 
 
 def _line(data: object) -> bytes:

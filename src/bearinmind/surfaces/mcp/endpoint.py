@@ -24,10 +24,9 @@ from bearinmind.accounts.authenticator import Caller
 from bearinmind.errors import MindError, NotAuthenticated
 from bearinmind.surfaces.http.auth import MCP as PATH
 from bearinmind.surfaces.http.auth import Service
-from bearinmind.surfaces.http.limits import body_of
-from bearinmind.surfaces.http.middleware import nothing
+from bearinmind.surfaces.http.middleware import body_of, nothing
 from bearinmind.surfaces.mcp.server import build
-from bearinmind.surfaces.mcp.tools import Context
+from bearinmind.surfaces.mcp.tools import Ask, Context
 from bearinmind.surfaces.verbs.verb import Request, Verb
 
 _SESSIONS = 2_000  # at once; each takes 40 kB
@@ -41,7 +40,7 @@ def mount(app: FastAPI, service: Service) -> None:
     """Have a server answer the protocol at `/mcp` too."""
     settings = service.settings
     manager = StreamableHTTPSessionManager(
-        build(ForCaller(service), settings.categories, with_extra=settings.mcp_tools == "all"),
+        build(_for_caller(service), settings.categories, with_extra=settings.mcp_tools == "all"),
         session_idle_timeout=_IDLE,
         max_request_body_size=settings.request_bytes,
         max_sessions=_SESSIONS,
@@ -50,25 +49,23 @@ def mount(app: FastAPI, service: Service) -> None:
     app.router.routes.append(Route(PATH, Endpoint(service, manager), methods=_METHODS))
 
 
-class ForCaller:
+def _for_caller(service: Service) -> Ask:
     """Has verbs answered for the sender of a request, in the threads of the server."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    async def __call__(self, context: Context, verb: Verb, request: Request) -> object:
-        """The answer of a verb."""
+    async def answer(context: Context, verb: Verb, request: Request) -> object:
         if context.request is None:
             raise NotAuthenticated("it is not known who asks")
         caller: Caller = context.request.state.caller
 
         def ask() -> object:
-            mind = self._service.as_caller(caller, verb.access, request.writes)
+            mind = service.as_caller(caller, verb.access, request.writes)
             answer = verb.run(mind, request)
-            self._service.looked_at(caller, answer)
+            service.looked_at(caller, answer)
             return answer
 
-        return await self._service.pool.run(ask)
+        return await service.pool.run(ask)
+
+    return answer
 
 
 class Endpoint:

@@ -16,7 +16,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from bearinmind.surfaces.http import logs
-from bearinmind.surfaces.http.limits import Pool
+from bearinmind.surfaces.http.middleware import Pool
 from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Context
 from bearinmind.surfaces.verbs.verb import Request, Verb

@@ -8,6 +8,7 @@ and not the text.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -28,10 +29,10 @@ from bearinmind.remember.secrets import masked
 from bearinmind.remember.update import Deleted
 from bearinmind.surfaces import for_agents
 from bearinmind.surfaces.hooks.standalone.memory_text import neutral, one_line, quoted
-from bearinmind.surfaces.mcp import agent_words
 from bearinmind.surfaces.times import span_in_words
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import graph_verbs as g
+from bearinmind.surfaces.verbs.table import VERBS
 from bearinmind.text.ids import name_among
 from bearinmind.trace import WhyNot
 from bearinmind.types import (
@@ -177,7 +178,7 @@ def word(text: str) -> str:
 def of_error(error: MindError) -> str:
     """Why something could not be done, and what to do next."""
     message = f"error: {masked(error.message)}"
-    hint = agent_words.advice(error.hint)
+    hint = advice(error.hint)
     return f"{message}\nhint: {hint}" if hint else message
 
 
@@ -191,7 +192,7 @@ def _readable(memory: Memory) -> Memory:
     """A memory; a sensitive one names the tool that reveals it."""
     if not memory.sensitive:
         return memory
-    return dataclasses.replace(memory, content=agent_words.placeholder(memory.content))
+    return dataclasses.replace(memory, content=placeholder(memory.content))
 
 
 # ---- by kind of answer ---------------------------------------------------------------------------
@@ -204,7 +205,7 @@ def _recalled(answer: a.RecallAnswer) -> str:
     shown = {each.id for hit in hits for each in a.memories_of(hit)}
     parts += [_conflict(x) for x in answer.conflicts if {x.newer, x.older} <= shown]
     parts += [guesses] if answer.weak else []
-    parts += [f"missing from this answer: {agent_words.advice(x)}" for x in answer.degraded]
+    parts += [f"missing from this answer: {advice(x)}" for x in answer.degraded]
     return "\n\n".join(filter(None, parts))
 
 
@@ -251,7 +252,7 @@ def _stored(answer: Stored | AlreadyKnown) -> str:
 
 def _stored_many(answer: a.StoreManyAnswer) -> str:
     return "\n".join(
-        f"Not stored: {masked(each.message)}\nhint: {agent_words.advice(each.hint)}"
+        f"Not stored: {masked(each.message)}\nhint: {advice(each.hint)}"
         if isinstance(each, NotStored)
         else _stored(each)
         for each in answer.outcomes
@@ -326,7 +327,7 @@ def _why_not(answer: WhyNot) -> str:
 
 
 def _note(text: str) -> str:
-    return word(agent_words.advice(text))
+    return word(advice(text))
 
 
 # ---- the inbox and the graph ---------------------------------------------------------------------
@@ -411,8 +412,8 @@ _SAYING: dict[type | tuple[type, ...], Callable[[Any], str]] = {
 _CLEANED: dict[type, Callable[[Any], Any]] = {
     Share: lambda x: dataclasses.replace(x, tag=x.tag and word(x.tag)),
     Proposal: lambda x: dataclasses.replace(x, reason=word(x.reason), change=_worded(x.change)),
-    WhyNot: lambda x: dataclasses.replace(x, remedy=agent_words.advice(x.remedy)),
-    NotStored: lambda x: dataclasses.replace(x, hint=agent_words.advice(x.hint)),
+    WhyNot: lambda x: dataclasses.replace(x, remedy=advice(x.remedy)),
+    NotStored: lambda x: dataclasses.replace(x, hint=advice(x.hint)),
 }
 _WITH_MEMORIES = (
     *(a.RecallAnswer, a.ListAnswer, a.GetAnswer, a.WhyAnswer, a.TimelineAnswer, a.SharesAnswer),
@@ -420,3 +421,53 @@ _WITH_MEMORIES = (
     *(g.NeighboursAnswer, g.PathAnswer),
     *(Stored, AlreadyKnown, MayReplace, Hit, EarlierState, ThingState, Step),
 )
+
+
+# ---- advice in the words of an agent -------------------------------------------------------------
+
+# It has tools, and neither a shell nor this repository. Advice is written once, for people at a
+# command line. Here every command in it becomes the tool that does the same. A clause that still
+# names a command, an option, a file or a variable is left out.
+
+TELL_THE_USER = "No tool does this: tell the user."
+
+_TOOLS: Mapping[str, str] = {
+    verb.command: verb.tool
+    for verb in reversed(VERBS)  # of two verbs of a command the first counts
+    if verb.tool_text and not verb.tool_text.extra
+}
+_CLAUSE_END = re.compile(r"(?<=[.;])\s+|,\s+(?=`)")
+_COMMAND = re.compile(r"`bearinmind ([^`]+)`|\bbearinmind ([a-z][a-z ]+\w*)")
+_SHELL = re.compile(
+    r"\bbearinmind [a-z]|\bBEARINMIND_|--[a-z]|\bpip\b|\bchmod\b|\bdocs/|"
+    r"command line|repeat the command",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"(?<=; )bearinmind secret get (?=\w+\]$)")
+
+
+def advice(text: str) -> str:
+    """Advice without commands, options, files and variables."""
+    if not _SHELL.search(text):
+        return text
+    clauses = [_COMMAND.sub(_tool, clause) for clause in _CLAUSE_END.split(text)]
+    kept = " ".join(clause for clause in clauses if not _SHELL.search(clause)).rstrip(" ;,")
+    if not kept:
+        return TELL_THE_USER
+    if "_" not in kept.split()[0]:  # it begins with a word, not with a tool
+        kept = kept[0].upper() + kept[1:]
+    return kept if kept.endswith(".") or not text.endswith(".") else f"{kept}."
+
+
+def placeholder(content: str) -> str:
+    """What stands for the text of a sensitive memory, with the tool that reveals it."""
+    return _PLACEHOLDER.sub("secret_get ", content)
+
+
+def _tool(command: re.Match[str]) -> str:
+    """The tool that does what a command does; the command itself where there is none."""
+    words = (command[1] or command[2]).split()
+    for count in range(len(words), 0, -1):
+        if tool := _TOOLS.get(" ".join(words[:count])):
+            return tool
+    return command[0]

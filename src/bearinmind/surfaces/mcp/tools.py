@@ -22,7 +22,7 @@ from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http.responses import invalid_fields
 from bearinmind.surfaces.mcp import texts
-from bearinmind.surfaces.mcp.agent_words import advice
+from bearinmind.surfaces.mcp.texts import advice
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
 from bearinmind.surfaces.verbs.verb import Request, Tool, Verb
 from bearinmind.types import Access, LinkKind, Trust
@@ -116,7 +116,7 @@ def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
         kinds = schema["properties"]["kind"]
         kinds["enum"] = [each for each in kinds["enum"] if each != LinkKind.OUTDATES]
     return types.Tool(
-        name=tool.name,
+        name=verb.tool,
         description=tool.says,
         input_schema=schema,
         output_schema=_answer_schema(verb.answer),

@@ -10,15 +10,15 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from bearinmind.app.requests import NotStored
 from bearinmind.errors import InvalidRequest, MindError
 from bearinmind.proposals import Conflict, Proposal
 from bearinmind.protocols import AuditEntry, User
-from bearinmind.recall.history import Step, ThingHistory, ThingState, Timeline, Why
+from bearinmind.recall.history import ThingHistory, Timeline, Why
 from bearinmind.remember.admit import check_moment
 from bearinmind.surfaces.verbs.verb import MadeOfResult
 from bearinmind.text import ids
@@ -39,7 +39,10 @@ from bearinmind.types import (
 )
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from bearinmind.app import Mind
+    from bearinmind.surfaces.verbs.requests import ListedRequest, RecallRequest, SecretRequest
 
 
 def is_data(memory: Memory, user: str) -> bool:
@@ -60,6 +63,11 @@ def why_attached(hit: Hit, memory: Memory) -> str:
 def as_data(user: str, memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
     """The ids of those memories whose text is data, never instructions, to a user."""
     return tuple(dict.fromkeys(x.id for x in memories if is_data(x, user)))
+
+
+def fields_of(noun: DataclassInstance) -> dict[str, Any]:
+    """The fields of a noun by name, for another one that has them too."""
+    return {each.name: getattr(noun, each.name) for each in fields(noun)}
 
 
 def write_cursor(created_at: datetime, id: MemoryId) -> str:
@@ -83,7 +91,7 @@ def read_cursor(text: str) -> tuple[datetime, MemoryId]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallAnswer:
+class RecallAnswer(MadeOfResult):
     """The memories that matter for a question, best first, and whether they answer it."""
 
     query: str
@@ -97,7 +105,15 @@ class RecallAnswer:
     trace: Trace | None = None  #: how the recall came to its answer, if that was requested
 
     @classmethod
-    def of(cls, answer: Answer, conflicts: Sequence[Conflict] = (), *, with_trace: bool) -> Self:
+    def of(cls, mind: Mind, result: Answer, request: RecallRequest) -> Self:
+        """What a recall answered, and what nobody has decided of it."""
+        conflicts = mind.conflicts((hit.memory for hit in result.hits), request.as_of)
+        return cls.recalled(result, conflicts, with_trace=request.trace)
+
+    @classmethod
+    def recalled(
+        cls, answer: Answer, conflicts: Sequence[Conflict] = (), *, with_trace: bool
+    ) -> Self:
         """What a recall answered."""
         user = answer.query.filter.scope.user
         hits = (*answer.hits, *answer.weak)
@@ -162,7 +178,7 @@ class GetAnswer(MadeOfResult):
     as_data: tuple[MemoryId, ...]
 
     @classmethod
-    def of(cls, mind: Mind, memory: Memory) -> Self:
+    def of(cls, mind: Mind, memory: Memory, _: object = None) -> Self:
         """What its reader may see of a memory."""
         own = memory.owner == mind.scope.user
         return cls(
@@ -176,73 +192,52 @@ class GetAnswer(MadeOfResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhyAnswer(MadeOfResult):
+class WhyAnswer(Why, MadeOfResult):
     """What led to a memory."""
 
-    memory: Memory
-    versions: tuple[Memory, ...]
-    steps: tuple[Step, ...]
-    superseded_by: tuple[Memory, ...]
     outdated: Mapping[MemoryId, Outdated] = field(default_factory=dict)  #: by another memory
     as_data: tuple[MemoryId, ...]
 
     @classmethod
-    def of(cls, mind: Mind, why: Why) -> Self:
+    def of(cls, mind: Mind, why: Why, _: object = None) -> Self:
         """What led to a memory, and which of it is data."""
         memories = (why.memory, *why.versions, *(x.memory for x in why.steps), *why.superseded_by)
-        return cls(
-            memory=why.memory,
-            versions=why.versions,
-            steps=why.steps,
-            superseded_by=why.superseded_by,
-            outdated=mind.outdated(memories),
-            as_data=as_data(mind.scope.user, memories),
-        )
+        data = as_data(mind.scope.user, memories)
+        return cls(**fields_of(why), outdated=mind.outdated(memories), as_data=data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineAnswer:
+class TimelineAnswer(Timeline, MadeOfResult):
     """What was remembered around a moment, oldest first."""
 
-    moment: datetime
-    anchor: Memory | None
-    before: tuple[Memory, ...]
-    after: tuple[Memory, ...]
     states: Mapping[MemoryId, State]
     outdated: Mapping[MemoryId, Outdated] = field(default_factory=dict)  #: by another memory
     as_data: tuple[MemoryId, ...]
 
     @classmethod
-    def of(cls, mind: Mind, timeline: Timeline, as_of: datetime | None = None) -> Self:
+    def of(cls, mind: Mind, timeline: Timeline, request: ListedRequest | None = None) -> Self:
         """A timeline with the states of its memories."""
         anchor = () if timeline.anchor is None else (timeline.anchor,)
         memories = (*timeline.before, *anchor, *timeline.after)
         return cls(
-            moment=timeline.moment,
-            anchor=timeline.anchor,
-            before=timeline.before,
-            after=timeline.after,
+            **fields_of(timeline),
             states=mind.states(memories),
-            outdated=mind.outdated(memories, as_of),
+            outdated=mind.outdated(memories, request.as_of if request else None),
             as_data=as_data(mind.scope.user, memories),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryAnswer(MadeOfResult):
+class HistoryAnswer(ThingHistory, MadeOfResult):
     """The states of a thing: chains, each from the oldest to the present one."""
 
-    thing: str
-    chains: tuple[tuple[ThingState, ...], ...]
     as_data: tuple[MemoryId, ...]
 
     @classmethod
-    def of(cls, mind: Mind, history: ThingHistory) -> Self:
+    def of(cls, mind: Mind, history: ThingHistory, _: object = None) -> Self:
         """The history of a thing, and which of it is data."""
         memories = (state.memory for chain in history.chains for state in chain)
-        return cls(
-            thing=history.thing, chains=history.chains, as_data=as_data(mind.scope.user, memories)
-        )
+        return cls(**fields_of(history), as_data=as_data(mind.scope.user, memories))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,17 +248,22 @@ class BriefAnswer(MadeOfResult):
     as_data: tuple[MemoryId, ...]
 
     @classmethod
-    def of(cls, mind: Mind, memories: Sequence[Memory]) -> Self:
+    def of(cls, mind: Mind, memories: Sequence[Memory], _: object = None) -> Self:
         """Memories, and which of them are data."""
         return cls(memories=tuple(memories), as_data=as_data(mind.scope.user, memories))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecretAnswer:
+class SecretAnswer(MadeOfResult):
     """What a sensitive memory says."""
 
     id: MemoryId
     content: str
+
+    @classmethod
+    def of(cls, mind: Mind, content: str, request: SecretRequest) -> Self:
+        """What it says, with the whole of its id."""
+        return cls(id=mind.get(request.id).id, content=content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,12 +274,19 @@ class SharesAnswer(MadeOfResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalsAnswer:
+class ProposalsAnswer(MadeOfResult):
     """Proposals, those that were made or decided last first."""
 
     proposals: tuple[Proposal, ...]
     memories: tuple[Memory, ...]  #: that they are about
     as_data: tuple[MemoryId, ...]
+
+    @classmethod
+    def of(cls, mind: Mind, proposals: Sequence[Proposal], _: object = None) -> Self:
+        """Proposals with their memories."""
+        memories = tuple(mind.curation.memories(proposals).values())
+        data = as_data(mind.scope.user, memories)
+        return cls(proposals=tuple(proposals), memories=memories, as_data=data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +304,7 @@ class KeysAnswer(MadeOfResult):
     writes_today: Mapping[str, int]  #: by key id, of those with a daily quota that were used today
 
     @classmethod
-    def of(cls, mind: Mind, keys: Sequence[Key]) -> Self:
+    def of(cls, mind: Mind, keys: Sequence[Key], _: object = None) -> Self:
         """Keys, and how much of their quotas is used."""
         writes = mind.accounts.writes_today()
         used = {key.id: writes[key.id] for key in keys if key.id in writes}

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
 from bearinmind.app import Mind
 from bearinmind.app.graph import LONGEST, MOST_HOPS
 from bearinmind.concepts import Concept, ConceptName, Merge, Relation
-from bearinmind.graph.lookup import MemoryCard
-from bearinmind.graph.walk import Edge, Neighbours, Subgraph
+from bearinmind.graph.lookup import ConceptCard, MemoryCard
+from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.surfaces.verbs.answers import as_data
 from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, OneRequest
 from bearinmind.surfaces.verbs.verb import MadeOfResult, Tool, Verb, reads, writes
@@ -88,7 +88,7 @@ class HubsAnswer(MadeOfResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptAnswer:
+class ConceptAnswer(MadeOfResult):
     """A concept with its memories and its relations, past ones included."""
 
     concept: Concept
@@ -97,9 +97,22 @@ class ConceptAnswer:
     memories: tuple[Memory, ...]  #: those about it first, then the newest
     as_data: tuple[MemoryId, ...]
 
+    @classmethod
+    def of(cls, mind: Mind, card: ConceptCard, request: FilterRequest) -> Self:
+        """What is known of a concept."""
+        memories = _memories(mind, card.mentions, request)
+        ends = {name for relation in card.relations for name in (relation.source, relation.target)}
+        return cls(
+            concept=card.concept,
+            relations=card.relations,
+            others=_concepts(mind, ends - {card.concept.name}),
+            memories=memories,
+            as_data=as_data(mind.scope.user, memories),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PathAnswer:
+class PathAnswer(MadeOfResult):
     """A way from a concept to another; without steps there is none, or the two are one."""
 
     start: Concept
@@ -109,14 +122,37 @@ class PathAnswer:
     memories: tuple[Memory, ...]  #: that the steps name
     as_data: tuple[MemoryId, ...]
 
+    @classmethod
+    def of(cls, mind: Mind, way: Path, request: FilterRequest) -> Self:
+        """A way with its concepts and memories."""
+        named = dict.fromkeys(id_ for step in way.steps for id_ in step.memories)
+        memories = _memories(mind, named, request)
+        return cls(
+            start=way.start,
+            goal=way.goal,
+            steps=way.steps,
+            concepts=_concepts(mind, {name for step in way.steps for name in step[:2]}),
+            memories=memories,
+            as_data=as_data(mind.scope.user, memories),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NeighboursAnswer:
+class NeighboursAnswer(MadeOfResult):
     """What is one step away from a concept, with a memory for each step."""
 
     neighbours: Neighbours
     memories: tuple[Memory, ...]
     as_data: tuple[MemoryId, ...]
+
+    @classmethod
+    def of(cls, mind: Mind, neighbours: Neighbours, request: FilterRequest) -> Self:
+        """Neighbours with a memory for each."""
+        first = dict.fromkeys(id_ for each in neighbours.found for id_ in each.memories[:1])
+        memories = _memories(mind, first, request)
+        return cls(
+            neighbours=neighbours, memories=memories, as_data=as_data(mind.scope.user, memories)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,46 +170,6 @@ class UnmergeAnswer:
 
 
 # ---- functions -----------------------------------------------------------------------------------
-
-
-def concept(mind: Mind, request: ConceptRequest) -> ConceptAnswer:
-    """What is known of a concept."""
-    card = mind.graph.concept(request.concept, **request.given("concept"))
-    memories = _memories(mind, card.mentions, request)
-    ends = {name for relation in card.relations for name in (relation.source, relation.target)}
-    return ConceptAnswer(
-        concept=card.concept,
-        relations=card.relations,
-        others=_concepts(mind, ends - {card.concept.name}),
-        memories=memories,
-        as_data=as_data(mind.scope.user, memories),
-    )
-
-
-def path(mind: Mind, request: PathRequest) -> PathAnswer:
-    """The shortest way between two concepts."""
-    way = mind.graph.path(request.start, request.goal, **request.given("start", "goal"))
-    memories = _memories(
-        mind, dict.fromkeys(x for step in way.steps for x in step.memories), request
-    )
-    return PathAnswer(
-        start=way.start,
-        goal=way.goal,
-        steps=way.steps,
-        concepts=_concepts(mind, {name for step in way.steps for name in step[:2]}),
-        memories=memories,
-        as_data=as_data(mind.scope.user, memories),
-    )
-
-
-def neighbours(mind: Mind, request: ConceptRequest) -> NeighboursAnswer:
-    """What is one step away from a concept."""
-    answer = mind.graph.neighbours(request.concept, **request.given("concept"))
-    first = dict.fromkeys(id_ for each in answer.found for id_ in each.memories[:1])
-    memories = _memories(mind, first, request)
-    return NeighboursAnswer(
-        neighbours=answer, memories=memories, as_data=as_data(mind.scope.user, memories)
-    )
 
 
 def unmerge(mind: Mind, request: AliasRequest) -> UnmergeAnswer:
@@ -206,7 +202,6 @@ GRAPH_VERBS: tuple[Verb, ...] = (
         gives=HubsAnswer,
         path="/graph/hubs",
         tool_text=Tool(
-            name="graph_hubs",
             says="List the concepts that most memories mention.",
             fields={"containing": "part of a name", "limit": ""},
             extra=True,
@@ -215,10 +210,10 @@ GRAPH_VERBS: tuple[Verb, ...] = (
     reads(
         name="graph.neighbours",
         says="What is one step away from a concept.",
-        function=neighbours,
+        takes=ConceptRequest,
+        gives=NeighboursAnswer,
         path="/graph/neighbours",
         tool_text=Tool(
-            name="graph_neighbours",
             says="Show what a concept is connected to.",
             fields={"concept": "", "limit": "", "as_of": ""},
         ),
@@ -226,7 +221,8 @@ GRAPH_VERBS: tuple[Verb, ...] = (
     reads(
         name="graph.concept",
         says="A concept with its memories and its relations, past ones included.",
-        function=concept,
+        takes=ConceptRequest,
+        gives=ConceptAnswer,
         path="/graph/concept",
         command="graph show",
     ),
@@ -240,10 +236,10 @@ GRAPH_VERBS: tuple[Verb, ...] = (
     reads(
         name="graph.path",
         says="The shortest way from a concept to another, over relations and shared memories.",
-        function=path,
+        takes=PathRequest,
+        gives=PathAnswer,
         path="/graph/path",
         tool_text=Tool(
-            name="graph_path",
             says="Show how two concepts are connected.",
             fields={"start": "", "goal": ""},
         ),

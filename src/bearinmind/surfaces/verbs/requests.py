@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
@@ -40,87 +41,50 @@ def _moment(value: object, info: ValidationInfo) -> object:
 MOST_DRAFTS = 100  #: of one request; more go through an import
 WHOLE = BeforeValidator(whole)  #: stands behind the limits of a number: its schema has them then
 
-# Limits that Pydantic checks here keep nonsense out. Those in `_described` are only described:
-# `Mind` checks them itself, and knows what it makes of spaces and dashes.
+# Limits that Pydantic checks here keep nonsense out. Those that are only described, `Mind` checks
+# itself: it knows what it makes of spaces and dashes.
 
 
-def _described(**limits: Any) -> dict[str, Any]:  # noqa: ANN401  whatever a JSON schema can say
-    return limits
+def _text(most: int, **described: Any) -> Any:  # noqa: ANN401  whatever a JSON schema can say
+    return Field(max_length=most, json_schema_extra=described)
+
+
+def _name(most: int, says: str, **described: Any) -> Any:  # noqa: ANN401  likewise
+    return Field(
+        min_length=1, max_length=most, description=says, json_schema_extra=described or None
+    )
 
 
 _PLAIN = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"  # no control characters but line ends and tabs
 _SOME = rf"^{_PLAIN}*[^\s\x00-\x1f\x7f]{_PLAIN}*$"
 _NO_COMMA = r"[^,\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
-_TAG = _described(
-    minLength=1, maxLength=TAG_LIMIT, pattern=rf"^{_NO_COMMA}*[^,\s\x00-\x1f\x7f]{_NO_COMMA}*$"
-)
-_ID = _described(maxLength=105, pattern=r"^([A-Za-z0-9._@-]+:)?(-*[0-9a-tv-zA-TV-Z]){1,12}-*$")
-_USER = _described(pattern=r"^[._@-]*[A-Za-z0-9][A-Za-z0-9._@-]*$")
+_TAG = rf"^{_NO_COMMA}*[^,\s\x00-\x1f\x7f]{_NO_COMMA}*$"
+_ID = r"^([A-Za-z0-9._@-]+:)?(-*[0-9a-tv-zA-TV-Z]){1,12}-*$"
+_USER = r"^[._@-]*[A-Za-z0-9][A-Za-z0-9._@-]*$"
+_ID_TEXT = "An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`."
+_OWNER_TEXT = "Whose: `me`, `others`, or a user who shares; all that you see if left out."
+_KEY_TEXT = "Any text of your own: sent again with it, nothing is stored again."
 
 Text = Annotated[str, Field(max_length=100_000)]
-Content = Annotated[
-    str, Field(max_length=100_000, json_schema_extra=_described(minLength=1, pattern=_SOME))
-]
+Content = Annotated[str, _text(100_000, minLength=1, pattern=_SOME)]
 Word = Annotated[str, Field(max_length=1_000)]
 Words = Annotated[list[Word], Field(max_length=1_000)]
-Category = Annotated[str, Field(max_length=1_000, json_schema_extra=_described(minLength=1))]
-Tag = Annotated[str, Field(max_length=1_000, json_schema_extra=_TAG)]
-Tags = Annotated[
-    list[Tag], Field(max_length=1_000, json_schema_extra=_described(maxItems=TAGS_LIMIT))
-]
-Keyword = Annotated[
-    str,
-    Field(
-        max_length=1_000,
-        json_schema_extra=_described(maxLength=KEYWORD_LIMIT, pattern=f"^{_PLAIN}*$"),
-    ),
-]
-Keywords = Annotated[
-    list[Keyword], Field(max_length=1_000, json_schema_extra=_described(maxItems=KEYWORDS_LIMIT))
-]
-Origin = Annotated[
-    str,
-    Field(
-        max_length=1_000,
-        json_schema_extra=_described(maxLength=PROVENANCE_LIMIT, pattern=f"^{_PLAIN}*$"),
-    ),
-]
-Importance = Annotated[float, Field(json_schema_extra=_described(minimum=0, maximum=1))]
-Id = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=105,
-        description="An id or its beginning, perhaps with its owner: `anna:k7f29qmxt4hd`.",
-        json_schema_extra=_ID,
-    ),
-]
-User = Annotated[
-    str,
-    Field(min_length=1, max_length=64, description="The name of a user.", json_schema_extra=_USER),
-]
-Owner = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=64,
-        description="Whose: `me`, `others`, or a user who shares; all that you see if left out.",
-        json_schema_extra=_USER,
-    ),
-]
-IdempotencyKey = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=200,
-        description="Any text of your own: sent again with it, nothing is stored again.",
-    ),
-]
+Category = Annotated[str, _text(1_000, minLength=1)]
+Tag = Annotated[str, _text(1_000, minLength=1, maxLength=TAG_LIMIT, pattern=_TAG)]
+Tags = Annotated[list[Tag], _text(1_000, maxItems=TAGS_LIMIT)]
+Keyword = Annotated[str, _text(1_000, maxLength=KEYWORD_LIMIT, pattern=f"^{_PLAIN}*$")]
+Keywords = Annotated[list[Keyword], _text(1_000, maxItems=KEYWORDS_LIMIT)]
+Origin = Annotated[str, _text(1_000, maxLength=PROVENANCE_LIMIT, pattern=f"^{_PLAIN}*$")]
+Importance = Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 1})]
+Id = Annotated[str, _name(105, _ID_TEXT, maxLength=105, pattern=_ID)]
+User = Annotated[str, _name(64, "The name of a user.", pattern=_USER)]
+Owner = Annotated[str, _name(64, _OWNER_TEXT, pattern=_USER)]
+IdempotencyKey = Annotated[str, _name(200, _KEY_TEXT)]
+KeyId = Annotated[str, _name(100, "The id of a key.")]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 Count = Annotated[int, Field(ge=1, le=1_000), WHOLE]
 Bytes = Annotated[int, Field(ge=1), WHOLE]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE]
-KeyId = Annotated[str, Field(min_length=1, max_length=100, description="The id of a key.")]
 
 
 class DraftRequest(Request):
@@ -184,6 +148,8 @@ class ListedRequest(FilterRequest):
 
 class QueryRequest(FilterRequest):
     """A question."""
+
+    called: ClassVar[Mapping[str, str]] = {"query": "text", "trace": ""}
 
     query: Text
     expanded: Words = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
-from typing import Any, Self, cast, get_type_hints
+from typing import Any, ClassVar, Self, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,6 +23,8 @@ class Request(BaseModel):
     """The request of a verb."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    #: By field that the method of `Mind` names otherwise: its name there, "" where it has none.
+    called: ClassVar[Mapping[str, str]] = {}
 
     @property
     def writes(self) -> int:
@@ -32,6 +34,12 @@ class Request(BaseModel):
     def given(self, *leave_out: str) -> dict[str, Any]:
         """The fields that were given; the others take the default of `Mind`."""
         return self.model_dump(exclude_unset=True, exclude_none=True, exclude={*leave_out})
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the method of `Mind` is called with."""
+        named = {self.called.get(field, field): value for field, value in self.given().items()}
+        return {name: value for name, value in named.items() if name}
 
 
 class Nothing(Request):
@@ -43,7 +51,7 @@ class MadeOfResult:
     """An answer that is made of what the method of `Mind` returns."""
 
     @classmethod
-    def of(cls, _mind: Mind, result: Any, /) -> Self:  # noqa: ANN401  what the method returns
+    def of(cls, _mind: Mind, result: Any, _request: Any, /) -> Self:  # noqa: ANN401  what the method returns
         """The answer; one of a single field holds the whole result."""
         [only] = fields(cls)
         return cls(**{only.name: tuple(result)})
@@ -53,8 +61,8 @@ class MadeOfResult:
 class Tool:
     """A verb as a model sees it. Every word costs tokens in every conversation."""
 
-    name: str
     says: str  #: when to use it
+    name: str = ""  #: where it is not named as the verb is: `memory_get`, `graph_path`
     #: The fields of the request that a model is shown, each with a word if need be. It may send
     #: the others too.
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -91,9 +99,10 @@ class Verb:
         return self.name.replace(".", "_")
 
     @property
-    def tool(self) -> str | None:
-        """The name of its tool of MCP."""
-        return self.tool_text.name if self.tool_text else None
+    def tool(self) -> str:
+        """The name of its tool of MCP; empty where it is none."""
+        own = self.operation if "." in self.name else f"memory_{self.name}"
+        return (self.tool_text.name or own) if self.tool_text else ""
 
     @cached_property
     def request(self) -> type[Request]:
@@ -113,9 +122,9 @@ class Verb:
         with step(StepKind.VERB, self.name):
             if self.function is not None:
                 return self.function(mind, request)
-            result = attrgetter(self.name)(mind)(**request.given())
+            result = attrgetter(self.name)(mind)(**request.arguments)
             if isinstance(self.gives, type) and issubclass(self.gives, MadeOfResult):
-                return self.gives.of(mind, result)
+                return self.gives.of(mind, result, request)
             return result
 
     @cached_property

@@ -16,7 +16,8 @@ import typer
 from bearinmind.config import PREFIX
 from bearinmind.errors import InvalidInput
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, guarded
+from bearinmind.surfaces.cli.main import guarded
+from bearinmind.surfaces.cli.terminal import Session
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

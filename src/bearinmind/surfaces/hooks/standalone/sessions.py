@@ -32,9 +32,7 @@ class Session:
 
     def claim(self, memories: Iterable[dict[str, Any]]) -> list[str]:
         """Note that memories are given to it; the ids of those that were not given before."""
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        path = self._path + ".given"
-        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+b") as file:
+        with self._opened(".given", os.O_RDWR | os.O_APPEND, "r+b") as file:
             _lock(file.fileno())
             content = file.read()
             before = {each["id"] for each in _parsed(content.splitlines())}
@@ -59,10 +57,8 @@ class Session:
         """Note what was stored in it."""
         text = "".join(json.dumps({"id": id_}) + "\n" for id_ in ids)
         if text:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            file = os.open(self._path + ".stored", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            with open(file, "wb") as opened:
-                opened.write(text.encode())
+            with self._opened(".stored", os.O_WRONLY | os.O_APPEND, "wb") as file:
+                file.write(text.encode())
 
     # ---- what it needs again after a compaction ------------------------------------------------
 
@@ -100,11 +96,15 @@ class Session:
 
     def _replace(self, ending: str, text: str) -> None:
         """Replace a file, whole or not at all."""
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        new = f"{self._path}{ending}.{os.getpid()}"
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        new = f"{ending}.{os.getpid()}"
+        with self._opened(new, os.O_WRONLY | os.O_TRUNC, "wb") as file:
             file.write(text.encode())
-        os.replace(new, self._path + ending)
+        os.replace(self._path + new, self._path + ending)
+
+    def _opened(self, ending: str, how: int, mode: str) -> Any:  # noqa: ANN401  a file of bytes
+        """A file of its own, which is made if it is not there, for its user alone."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        return open(os.open(self._path + ending, how | os.O_CREAT, 0o600), mode)
 
 
 def clean(settings: HookSettings) -> None:
