@@ -9,8 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from bearinmind.accounts.authenticator import Authenticator, Caller
-from bearinmind.accounts.keys import Bearer
+from bearinmind.accounts.keys import Authenticator, Bearer, Caller
 from bearinmind.app import Mind
 from bearinmind.errors import (
     AccessDenied,

@@ -12,7 +12,7 @@ from typing import Any
 
 import jwt
 
-from bearinmind.accounts.authenticator import Caller
+from bearinmind.accounts.keys import Caller
 from bearinmind.accounts.openid import Attempt, Claims, Provider
 from bearinmind.errors import NotAllowed, NotAuthenticated, UserExists
 from bearinmind.protocols import User

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bearinmind import errors
 from bearinmind.accounts.keys import (
     OVERLAP,
+    Authenticator,
     Bearer,
     NewKey,
     Terms,
@@ -28,7 +29,6 @@ from bearinmind.remember.secrets import refuse_in_clear
 from bearinmind.types import Access, Key, Scope, UserId, choose
 
 if TYPE_CHECKING:
-    from bearinmind.accounts.authenticator import Authenticator
     from bearinmind.accounts.people import People
     from bearinmind.accounts.sessions import Sessions
 
@@ -251,8 +251,6 @@ class Accounts:
 
     def authenticator(self) -> Authenticator:
         """The check of keys that a server makes for every request."""
-        from bearinmind.accounts.authenticator import Authenticator  # noqa: PLC0415 (only a server needs it)
-
         return Authenticator(
             self.store,
             clock=self.clock,

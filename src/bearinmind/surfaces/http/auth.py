@@ -17,7 +17,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from bearinmind import errors
-from bearinmind.accounts.authenticator import Authenticator, Caller, bearer_text
+from bearinmind.accounts.keys import Authenticator, Caller, bearer_text
 from bearinmind.accounts.people import People
 from bearinmind.accounts.sessions import Sessions, hash_of
 from bearinmind.app import Mind

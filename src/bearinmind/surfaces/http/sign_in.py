@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bearinmind import codec
-from bearinmind.accounts.authenticator import Caller
+from bearinmind.accounts.keys import Caller
 from bearinmind.accounts.sessions import NewSession, hash_of
 from bearinmind.errors import NotAuthenticated
 from bearinmind.surfaces.http import auth, responses
