@@ -244,7 +244,8 @@ class Sync:
         if sources:
             propose_claims(self.store, self.scope, [*sources], self.clock())
         found = self.store.conflicts(self.scope, MOST_CONFLICTS)
-        propose_disagreements(self.store, self.scope, [x for x in found if x.pair])
+        if decided := [x for x in found if x.pair]:
+            propose_disagreements(self.store, self.scope, decided)
 
     def renumber(self) -> None:
         """Number the changes of a server anew, after it was restored from a backup.

@@ -7,10 +7,12 @@ among the parameters is a list to the statement too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol
 
 from bearinmind.errors import StoreUnavailable
@@ -160,6 +162,7 @@ class OnDatabase:
         raise NotImplementedError
 
 
+SQL_FOLDER = files("bearinmind.store").joinpath("sql")
 _STATEMENT_FILES = {
     "sqlite": (
         *("queries", "graph", "sharing", "accounts", "erase", "server"),
@@ -181,9 +184,18 @@ def read_sql(dialect: str, name: str) -> LiteralString:
 
     It ships with the package, so it is as literal as code.
     """
-    folder = files("bearinmind.store").joinpath("sql")
-    own, common = folder.joinpath(dialect, name), folder.joinpath("common", name)
+    own, common = SQL_FOLDER.joinpath(dialect, name), SQL_FOLDER.joinpath("common", name)
     return own.read_text("utf-8") + (common.read_text("utf-8") if common.is_file() else "")
+
+
+_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+
+
+def migration_files(folder: Traversable) -> dict[int, str]:
+    """The file names of all migrations by number; schema.sql was first published as number 1."""
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    numbered = {int(match[1]): match[0] for match in map(_MIGRATION.fullmatch, names) if match}
+    return dict(sorted(numbered.items()))
 
 
 def load_statements(dialect: str) -> Mapping[str, LiteralString]:

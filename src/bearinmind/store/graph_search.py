@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from bearinmind.concepts import Concept, ConceptName, Kind, Mentioned, Merge, Relation, Role
-from bearinmind.protocols import GraphCounts, ReadSoFar
+from bearinmind.protocols import GraphCounts
 from bearinmind.store import rows
 from bearinmind.store.database import Database, OnDatabase, Parameters, Row
 from bearinmind.text.names import name_of
@@ -60,7 +60,7 @@ class _ConceptGroup(NamedTuple):
 
 
 class GraphSearchInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.GraphSearch`.
+    """Satisfies `bearinmind.protocols.GraphSearch`, but for `read_so_far`, which is in `memories`.
 
     The counts of a concept are the sums over its names: a memory that mentions it by two of them
     counts twice. A memory mentions a concept in one role, the strongest that it has.
@@ -155,10 +155,6 @@ class GraphSearchInDatabase(OnDatabase):
 
     def graph_counts(self, scope: Scope) -> GraphCounts:
         return GraphCounts(*self._database.read("graph_counts", {"owner": scope.user})[0])
-
-    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
-        [(known, waiting)] = self._database.read("read_so_far", {"owner": scope.user, "jobs": jobs})
-        return ReadSoFar(bool(known), waiting)
 
     # ---- from rows to values -------------------------------------------------------------------
 

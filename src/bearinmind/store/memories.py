@@ -13,6 +13,7 @@ from bearinmind.protocols import (
     History,
     LexicalStatistics,
     Page,
+    ReadSoFar,
     Sealed,
     Sighting,
     Statistics,
@@ -195,6 +196,10 @@ class MemoriesInDatabase(OnDatabase):
         records = self._read(scope, "agent_sessions", limit=limit)
         times = {"first": rows.to_time, "last": rows.to_time}
         return [rows.to_noun(AgentSession, record, **times) for record in records]
+
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        [(known, waiting)] = self._read(scope, "read_so_far", jobs=jobs)
+        return ReadSoFar(bool(known), waiting)
 
     # ---- links ---------------------------------------------------------------------------------
 

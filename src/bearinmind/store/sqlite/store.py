@@ -18,8 +18,7 @@ from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
-from bearinmind.store.sqlite import schema
-from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
+from bearinmind.store.sqlite.file import SQL, SqliteFile, apply_schema, is_current, translated
 from bearinmind.store.sync_changes import SyncInDatabase
 from bearinmind.text import analysis
 from bearinmind.types import Filter, Scope, UserId
@@ -169,7 +168,7 @@ def is_up_to_date(file: SqliteFile) -> bool:
     """Whether a file has the present schema and index: opening it as a store changes nothing."""
     connection = file.connections.get()
     with translated(file.path):
-        if not schema.is_current(connection, str(file.path)):
+        if not is_current(connection, str(file.path)):
             return False
         [made_by] = connection.execute(SQL["index_analysis"]).fetchone()
     return bool(made_by == analysis.ANALYSIS_VERSION)
@@ -203,11 +202,11 @@ class SqliteStore(
     def _open(self) -> None:
         connection = self._connections.get()
         with translated(self.path):
-            if not schema.is_current(connection, str(self.path)):
+            if not is_current(connection, str(self.path)):
                 with self._file.transaction() as connection:
                     # Another process may have done it while this one waited for its turn.
-                    if not schema.is_current(connection, str(self.path)):
-                        schema.apply(connection)
+                    if not is_current(connection, str(self.path)):
+                        apply_schema(connection)
             [made_by] = connection.execute(SQL["index_analysis"]).fetchone()
         if made_by != analysis.ANALYSIS_VERSION and not self._connections.read_only:
             self.reindex()
