@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bearinmind.changes import Gone as Gone
+from bearinmind.changes import History as History
+from bearinmind.changes import Received as Received
+from bearinmind.changes import Sealed as Sealed
+from bearinmind.changes import Settled as Settled
+from bearinmind.changes import SubjectState as SubjectState
 from bearinmind.protocols.graph import Connections as Connections
 from bearinmind.protocols.graph import Extractor as Extractor
 from bearinmind.protocols.graph import Graph as Graph
@@ -11,16 +17,10 @@ from bearinmind.protocols.graph import GraphCounts as GraphCounts
 from bearinmind.protocols.graph import GraphSearch as GraphSearch
 from bearinmind.protocols.graph import ReadSoFar as ReadSoFar
 from bearinmind.protocols.memories import AgentSession as AgentSession
-from bearinmind.protocols.memories import Gone as Gone
-from bearinmind.protocols.memories import History as History
 from bearinmind.protocols.memories import Links as Links
 from bearinmind.protocols.memories import Memories as Memories
 from bearinmind.protocols.memories import Page as Page
-from bearinmind.protocols.memories import Received as Received
-from bearinmind.protocols.memories import Sealed as Sealed
-from bearinmind.protocols.memories import Settled as Settled
 from bearinmind.protocols.memories import Statistics as Statistics
-from bearinmind.protocols.memories import SubjectState as SubjectState
 from bearinmind.protocols.memories import Syncing as Syncing
 from bearinmind.protocols.memories import every_memory as every_memory
 from bearinmind.protocols.search import Current as Current

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import NamedTuple, Protocol
 
+from bearinmind.changes import Sealed
 from bearinmind.concepts import Concept, ConceptName
 from bearinmind.protocols.graph import Graph
-from bearinmind.protocols.memories import Links, Memories, Sealed, Syncing
+from bearinmind.protocols.memories import Links, Memories, Syncing
 from bearinmind.protocols.search import LexicalSearch, LexicalStatistics, Spaces
 from bearinmind.protocols.server import BrowserSessions, ServerCounts
 from bearinmind.protocols.work import Inbox, Work

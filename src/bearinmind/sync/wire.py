@@ -16,13 +16,12 @@ from typing import Any, NamedTuple, Self, TypeVar
 import httpx
 
 from bearinmind import codec
-from bearinmind.changes import Refused, ShareState, Subject, SubjectKind, Verdict
+from bearinmind.changes import Refused, ShareState, Subject, SubjectKind, Verdict, flaw_of
 from bearinmind.errors import InvalidChange, InvalidInput, InvalidJson, InvalidUser, NotFound
 from bearinmind.models import server_calls
 from bearinmind.models.outbound_http import batches
 from bearinmind.models.server_calls import API, JSON, Call, Server
 from bearinmind.protocols import History, Received, SubjectState
-from bearinmind.receipts import flaw_of
 from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector, SharedMemories, SharedPage
 from bearinmind.text import ids
 from bearinmind.types import Memory, MemoryId, UserId
