@@ -40,7 +40,7 @@ from bearinmind.sync.model import (
     SyncReport,
     SyncStatus,
 )
-from bearinmind.sync.replica import Replica, SyncLoop, held
+from bearinmind.sync.replica import Replica, SyncLoop
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from bearinmind.sync.wire import HttpSyncServer
 
 Keep = Literal["served", "other"]
+LOCK = "sync"  #: the lock of a store whose holder syncs it
 _LISTED = 50  # pending changes that a status names one by one
 _PAGE = 500
 _CONFLICTS = 1_000  # that are listed at once
@@ -434,12 +435,6 @@ def connection(mind: Mind) -> Connection:
     )
 
 
-def lock_of(store: Path) -> WorkerLock:
-    """The lock of a store: its holder may sync."""
-    path = store.resolve()
-    return WorkerLock(path.with_name(f"{path.name}.sync"))
-
-
 def sync_loop(mind: Mind) -> SyncLoop[Mind] | None:
     """Start to sync in the background; None when the setting `sync_seconds` is 0."""
     seconds = mind.settings.sync_seconds
@@ -450,7 +445,7 @@ def _sync_once(mind: Mind) -> SyncReport | None:
     """Sync, if the memories have a server and no other process syncs them."""
     if mind.sync.peer() is None:
         return None
-    with held(lock_of(mind.settings.beside)) as taken:
+    with WorkerLock.of(mind.settings.beside, LOCK).held() as taken:
         if not taken:
             return None
         with connection(mind).server() as server:

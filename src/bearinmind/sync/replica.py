@@ -14,11 +14,9 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bearinmind import errors
 from bearinmind.changes import (
@@ -40,12 +38,11 @@ from bearinmind.models.outbound_http import batches
 from bearinmind.protocols import Received, Settled, Store, every_memory
 from bearinmind.sync.model import (
     PAGE_BYTES,
-    Arrived,
     Operation,
     Pulled,
     Sealing,
+    Server,
     SyncReport,
-    SyncServer,
     error_text,
     size_of,
     vectors_by_id,
@@ -64,13 +61,11 @@ class Replica:
 
     store: Store
     scope: Scope
-    server: SyncServer
+    server: Server
     sealing: Sealing
     clock: Callable[[], datetime]
     advance: Callable[[int], None] = lambda _: None  #: called with how many changes are done
     arrived: Callable[[Sequence[Subject]], None] = lambda _: None  #: called with what was pulled
-    #: What this release knows of: a pull stops before anything else, and loses nothing.
-    kinds: frozenset[SubjectKind] = frozenset(SubjectKind)
 
     def round(self) -> SyncReport:
         """Pull and push; once more for what somebody else had changed meanwhile.
@@ -102,20 +97,12 @@ class Replica:
         after = self._peer().cursor
         while True:
             page = self._page(after)
-            readable = [*self._readable(page.changes)]
-            pull.take(readable)
-            self.advance(len(readable))
-            self.arrived([change.subject for change in readable])
+            pull.take(page.changes)
+            self.advance(len(page.changes))
+            self.arrived([change.subject for change in page.changes])
             space = self.store.active_space() if page.vectors else None
             if space is not None:  # what the server has embedded need not be embedded here
                 self.store.carry_vectors(self.scope, space, vectors_by_id(page.vectors))
-            if len(readable) < len(page.changes):
-                self._keep_cursor(readable[-1].number if readable else None, pull)
-                kind = page.changes[len(readable)].subject.kind
-                raise errors.InvalidChange(
-                    f"the server sent a {kind}, which this release does not know",
-                    hint="Upgrade Bear in Mind on this machine; what comes behind is pulled then.",
-                )
             after = page.cursor
             if not page.more:
                 break
@@ -136,18 +123,10 @@ class Replica:
             self._keep(epoch=page.epoch, cursor=0)
         return page
 
-    def _readable(self, changes: tuple[Arrived, ...]) -> Iterator[Arrived]:
-        """The changes up to the first one that this release does not know."""
-        for change in changes:
-            if change.subject.kind not in self.kinds:
-                return
-            yield change
-
-    def _keep_cursor(self, cursor: int | None, pull: Pull) -> None:
+    def _keep_cursor(self, cursor: int, pull: Pull) -> None:
         """Keep how far everything was taken: never beyond a deferred change."""
         waiting = [change.number - 1 for change in pull.deferred]
-        if cursor is not None:
-            self._keep(cursor=min([cursor, *waiting]))
+        self._keep(cursor=min([cursor, *waiting]))
 
     # ---- pushing -------------------------------------------------------------------------------
 
@@ -181,7 +160,7 @@ class Replica:
             if 0 < number <= peer.cursor:
                 page = self.server.pull(peer.epoch, number - 1, 1)
                 if page.epoch == peer.epoch:
-                    pull.take([*self._readable(page.changes)])
+                    pull.take(page.changes)
 
     # ---- what both need ------------------------------------------------------------------------
 
@@ -216,7 +195,7 @@ class Push:
 
     store: Store
     scope: Scope
-    server: SyncServer
+    server: Server
     clock: Callable[[], datetime]
     report: SyncReport
     advance: Callable[[int], None] = lambda _: None  #: gets the number of changes that were sent
@@ -338,18 +317,6 @@ _log = logging.getLogger(__name__)
 Memories = TypeVar("Memories")
 
 
-class Lock(Protocol):
-    """A lock on a file beside a store."""
-
-    path: Path
-
-    def acquire(self) -> bool:
-        """Take it, unless another process has it."""
-
-    def release(self) -> None:
-        """Let another process take it."""
-
-
 class SyncLoop(Generic[Memories]):
     """Syncs memories every so many seconds, as long as they are open.
 
@@ -419,17 +386,3 @@ class SyncLoop(Generic[Memories]):
         self._failures += 1
         if not self._stopping:
             _log.warning("not synced: %s", why, extra={"action": "sync_postponed"})
-
-
-@contextmanager
-def held(lock: Lock) -> Iterator[bool]:
-    """Take a lock, unless another process has it, and leave it at the end; whether it was taken."""
-    try:
-        taken = lock.acquire()
-    except OSError as exc:
-        raise errors.StoreReadOnly(f"{str(lock.path)!r} cannot be written: {exc.strerror}") from exc
-    try:
-        yield taken
-    finally:
-        if taken:
-            lock.release()
