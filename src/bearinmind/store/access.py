@@ -9,7 +9,8 @@ from datetime import UTC, date, datetime, time
 from bearinmind import errors
 from bearinmind.protocols import AuditEntry, Sealed, User
 from bearinmind.store import rows, writes
-from bearinmind.store.database import OnDatabase, Owned, Row
+from bearinmind.store.database import Row
+from bearinmind.store.rows import OnDatabase, Owned
 from bearinmind.types import (
     Access,
     Key,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from bearinmind.concepts import Concept, ConceptName, Kind, Mentioned, Merge, Relation, Role
 from bearinmind.protocols import GraphCounts
 from bearinmind.store import rows
-from bearinmind.store.database import Database, OnDatabase, Parameters, Row
+from bearinmind.store.database import Database, Parameters, Row
+from bearinmind.store.rows import OnDatabase
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, MemoryId, Scope
 

@@ -19,7 +19,8 @@ from bearinmind.protocols import (
     UserTraffic,
 )
 from bearinmind.store import rows
-from bearinmind.store.database import OnDatabase, Row
+from bearinmind.store.database import Row
+from bearinmind.store.rows import OnDatabase
 from bearinmind.types import Access, Scope, Share
 
 _FIRST_DAY = date(1970, 1, 1)

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from bearinmind.changes import digest
 from bearinmind.protocols import DenseAnswer, KnownSpace, NearestSearch, SpaceState, Unavailable
 from bearinmind.store import rows
-from bearinmind.store.database import (
-    Database,
-    OnDatabase,
-    Owned,
-    Parameters,
-    Row,
-    Transaction,
-)
+from bearinmind.store.database import Database, Parameters, Row, Transaction
+from bearinmind.store.rows import OnDatabase, Owned
 from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
 

@@ -35,7 +35,8 @@ from bearinmind.errors import KeyRetired, MindError, SupersedeCycle
 from bearinmind.proposals import CONCEALED
 from bearinmind.protocols import Gone, History, Received, Sealed, Settled, SubjectState
 from bearinmind.store import rows, writes
-from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row
+from bearinmind.store.database import Database, Parameters, Row
+from bearinmind.store.rows import OnDatabase, Owned
 from bearinmind.store.writes import BulkInsert, content_hashes, place_of
 from bearinmind.types import LinkKind, Memory, MemoryId, Scope, Share
 

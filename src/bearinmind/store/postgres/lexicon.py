@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from bearinmind.protocols import LexicalMatch, LexicalStatistics
 from bearinmind.store import memories, rows
-from bearinmind.store.database import Database, Estimates, Parameters, deciding
+from bearinmind.store.database import Database, Parameters
+from bearinmind.store.memories import Estimates, deciding
 from bearinmind.types import Filter, Scope, UserId
 
 _MARK_BYTES = 3  # owners with the same mark cost each other a little time, nothing else

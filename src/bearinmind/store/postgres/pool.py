@@ -13,7 +13,7 @@ import psycopg
 from psycopg import Connection
 
 from bearinmind import errors
-from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
+from bearinmind.store.database import NOTHING, Parameters, Row, Steps
 from bearinmind.store.postgres.connection_pool import (
     UNCHANGED,
     UNKNOWN,
@@ -30,6 +30,7 @@ from bearinmind.store.postgres.queries import (
     numbered,
     set_everywhere,
 )
+from bearinmind.store.rows import form_of
 from bearinmind.text.analysis import Entry
 from bearinmind.trace import StepKind, measured, step
 from bearinmind.types import Space, UserId

@@ -25,11 +25,11 @@ from bearinmind.store.database import (
     Parameters,
     Row,
     Steps,
-    form_of,
     load_statements,
     migration_files,
     read_sql,
 )
+from bearinmind.store.rows import form_of
 from bearinmind.text.analysis import ANALYSIS_VERSION, Entry
 from bearinmind.text.sql_statements import statements_of
 from bearinmind.trace import StepKind, measured, step

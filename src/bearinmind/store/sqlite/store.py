@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Self
 from bearinmind.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
 from bearinmind.store import database, rows, writes
 from bearinmind.store.access import AccessInDatabase
-from bearinmind.store.database import Database, Estimates, Owned, Row, deciding
+from bearinmind.store.database import Database, Row
 from bearinmind.store.graph import GraphInDatabase
-from bearinmind.store.memories import MemoriesInDatabase
+from bearinmind.store.memories import Estimates, MemoriesInDatabase, deciding
 from bearinmind.store.queues import QueuesInDatabase
+from bearinmind.store.rows import Owned
 from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sqlite.file import SQL, SqliteFile, apply_schema, is_current, translated
