@@ -165,7 +165,7 @@ class GraphSearchInDatabase(OnDatabase):
         evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in records}
         for number, id_ in self._database.read("evidence_of", rows.from_filter(filter) | wanted):
             evidence[number].append(id_)
-        return [_to_relation(row, evidence[row[0]]) for row in records]
+        return [rows.to_noun(Relation, (*row, tuple(evidence[row[0]]))) for row in records]
 
 
 def _concept_groups(records: Iterable[Sequence[Any]], first: int) -> dict[int, _ConceptGroup]:
@@ -225,23 +225,6 @@ def _newest(by_number: Mapping[int, list[_Version]], concept: _ConceptGroup) -> 
 
 def _by_names(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
     return {"owner": scope.user, "names": [*dict.fromkeys(names)]}
-
-
-def _to_relation(row: Sequence[Any], evidence: Sequence[MemoryId]) -> Relation:
-    number, source, type_, target, weight, valid_from, valid_to, recorded, retracted, origin = row
-    return Relation(
-        number=number,
-        source=ConceptName(source),
-        type=type_,
-        target=ConceptName(target),
-        weight=weight,
-        valid_from=rows.to_optional_time(valid_from),
-        valid_to=rows.to_optional_time(valid_to),
-        recorded_at=rows.to_time(recorded),
-        retracted_at=rows.to_end(retracted),
-        origin=origin,
-        evidence=tuple(evidence),
-    )
 
 
 def visible_concepts(

@@ -379,6 +379,17 @@ class Estimates:
         """Keep what was counted."""
         self._frequency.update({term: count for term, count in counted.items() if count})
 
+    def frequency(
+        self, terms: Sequence[str], count: Callable[[list[str]], Mapping[str, int]]
+    ) -> dict[str, int]:
+        """How frequent terms are: as it is remembered, or as it is counted now."""
+        frequency = self.known(terms)
+        if unknown := [term for term in terms if term not in frequency]:
+            counted = count(unknown)
+            self.remember(counted)
+            frequency |= counted
+        return {term: frequency.get(term, 0) for term in terms}
+
     def statistics(self, frequency: Mapping[str, int]) -> LexicalStatistics:
         """Frequencies, with the size of the index as it was last read."""
         average = self._length / self.total if self.total else 0.0

@@ -79,9 +79,10 @@ def from_noun(noun: object) -> dict[str, Any]:
 
 #: How a column becomes the field of that name, where it is not the value itself.
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys((*_ENDS, "undone_at"), to_end),
+    **dict.fromkeys((*_ENDS, "retracted_at", "undone_at"), to_end),
     **dict.fromkeys(("at", "created_at", "decided_at", "merged_at"), to_optional_time),
-    **dict.fromkeys(("pulled_at", "pushed_at", "shared_at"), to_optional_time),
+    **dict.fromkeys(("pulled_at", "pushed_at", "shared_at", "recorded_at"), to_optional_time),
+    **dict.fromkeys(("valid_from", "valid_to"), to_optional_time),
 }
 
 

@@ -15,14 +15,13 @@ from bearinmind.protocols import Embedder, Job, Spaces, SpaceState, Work
 from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Space
 from bearinmind.work.status import EMBED
-from bearinmind.work.worker import SUSPECT, Attempts, Handled, passing
+from bearinmind.work.worker import HARMLESS, SUSPECT, Attempts, Handled, passing
 
 KIND = EMBED
 BATCH = 256  # jobs of one claim
 #: Characters that go to a model on this machine at once: it answers within about a second, so that
 #: a worker told to stop soon does.
 SLICE = 20_000
-_HARMLESS = "A memory is worth keeping."
 
 _log = logging.getLogger(__name__)
 
@@ -99,7 +98,7 @@ class Embedding:
             # Another space's embedder may be well, so the worker need not rest.
             return Handled(self._attempts.failed(jobs, passing(exc)).done)
         parts = [jobs] if embedder.leaves_machine else [*_slices(jobs, space)]
-        harmless = partial(embedder.embed_memories, [_HARMLESS])
+        harmless = partial(embedder.embed_memories, [HARMLESS])
         return self._attempts.each(parts, partial(self._embed, embedder), harmless, stopping)
 
     def _embed(self, embedder: Embedder, jobs: Sequence[Job]) -> EmbedderFailure | None:
@@ -125,7 +124,7 @@ def _space_of(embedder: Embedder) -> Space:
     except EmbedderFailure:
         if embedder.leaves_machine:
             raise
-        embedder.embed_memories([_HARMLESS])
+        embedder.embed_memories([HARMLESS])
         return embedder.space
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
@@ -14,10 +14,10 @@ from bearinmind.concepts import Extraction
 from bearinmind.errors import ExtractorFailure
 from bearinmind.protocols import Extractor, Job
 from bearinmind.text.names import Text
-from bearinmind.types import Memory, MemoryId, Provenance, Scope, UserId
+from bearinmind.types import Scope
 from bearinmind.work.entity_linking import Certain, EntityLinking, ExtractedMemory, GraphStore
 from bearinmind.work.status import EXTRACT, WorkDone
-from bearinmind.work.worker import SUSPECT, Attempts, Handled
+from bearinmind.work.worker import HARMLESS, SUSPECT, Attempts, Handled
 
 KIND = EXTRACT
 BATCH = 200  # jobs of one claim, unless the extractor takes fewer at a time
@@ -77,8 +77,8 @@ class Extracting:
         )
         allowed, given_up = attempts.allowed(mine)
         read = partial(self._extract, extractor)
-        harmless = partial(extractor, [_HARMLESS])
-        tried = attempts.each(_parts(allowed), read, harmless, stopping)
+        harmless = replace(mine[0].memory, content=HARMLESS, tags=(), keywords=())
+        tried = attempts.each(_parts(allowed), read, partial(extractor, [harmless]), stopping)
         return handled.plus(given_up).plus(tried)
 
     def settle(self) -> None:
@@ -125,23 +125,3 @@ def _parts(jobs: Sequence[Job]) -> list[list[Job]]:
     together = [job for job in jobs if job.attempts < SUSPECT]
     alone = [[job] for job in jobs if job.attempts >= SUSPECT]
     return [together, *alone] if together else alone
-
-
-_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
-_HARMLESS = Memory(
-    id=MemoryId("000000000000"),
-    owner=UserId("nobody"),
-    content="A memory is worth keeping.",
-    category="facts",
-    tags=(),
-    keywords=(),
-    importance=0.5,
-    sensitive=False,
-    created_at=_LONG_AGO,
-    updated_at=_LONG_AGO,
-    deleted_at=None,
-    valid_from=None,
-    valid_to=None,
-    provenance=Provenance(),
-    version=1,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -41,7 +41,7 @@ class Lexicon:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts = _Counts(database)
-        self._owned = lru_cache(_OWNERS_REMEMBERED)(partial(_OwnedCounts, database))
+        self._owned = lru_cache(_OWNERS_REMEMBERED)(lambda _owner: Estimates(most=_TERMS_OF_OWNER))
 
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are among all versions of the owner's memories.
@@ -53,7 +53,15 @@ class Lexicon:
         [[versions, length, *owned]] = self._database.read("owned_facts", parameters)
         if versions == owned[0]:
             return self._counts.statistics(terms, versions, length)
-        return self._owned(scope.user).statistics(terms, *owned)
+        estimates = self._owned(scope.user)
+        estimates.refresh(*owned)
+        frequency = estimates.frequency(
+            terms,
+            lambda some: dict(
+                self._database.read("owned_frequencies", {**parameters, "terms": some})
+            ),
+        )
+        return estimates.statistics(frequency)
 
     def matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
@@ -118,13 +126,9 @@ class _Counts:
 
     def frequency(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many versions each term occurs."""
-        known = self._estimates.known(terms)
-        unknown = [term for term in terms if term not in known]
-        if unknown:
-            counted: dict[str, int] = dict(self._database.read("frequencies", {"terms": unknown}))
-            self._estimates.remember(counted)
-            known |= counted
-        return {term: known.get(term, 0) for term in terms}
+        return self._estimates.frequency(
+            terms, lambda some: dict(self._database.read("frequencies", {"terms": some}))
+        )
 
     def share(self, scope: Scope) -> float:
         """The share of the index that a scope holds."""
@@ -139,24 +143,6 @@ class _Counts:
     def _take_in(self, versions: int, length: int) -> None:
         if self._estimates.refresh(versions, length):
             self._owned = {}
-
-
-class _OwnedCounts:
-    """The counts of one owner of a file that has several."""
-
-    def __init__(self, database: Database, owner: UserId) -> None:
-        self._database = database
-        self._owner = owner
-        self._estimates = Estimates(most=_TERMS_OF_OWNER)
-
-    def statistics(self, terms: Sequence[str], versions: int, length: int) -> LexicalStatistics:
-        self._estimates.refresh(versions, length)
-        known = self._estimates.known(terms)
-        parameters = {"owner": self._owner, "terms": [term for term in terms if term not in known]}
-        counted: dict[str, int] = dict(self._database.read("owned_frequencies", parameters))
-        self._estimates.remember(counted)
-        frequency = known | counted
-        return self._estimates.statistics({term: frequency[term] for term in terms})
 
 
 def _to_matches(records: list[Row]) -> list[LexicalMatch]:
