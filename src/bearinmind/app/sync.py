@@ -40,13 +40,14 @@ from bearinmind.sync.model import (
     SyncReport,
     SyncStatus,
 )
-from bearinmind.sync.replica import Replica, SyncLoop
+from bearinmind.sync.replica import Replica
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outcome, Resolution, Scope
 from bearinmind.vault.seal import SealingVault
+from bearinmind.work.rounds import Rounds
 from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
@@ -435,29 +436,35 @@ def connection(mind: Mind) -> Connection:
     )
 
 
-def sync_loop(mind: Mind) -> SyncLoop[Mind] | None:
-    """Start to sync in the background; None when the setting `sync_seconds` is 0."""
+def sync_rounds(mind: Mind) -> Rounds[Mind] | None:
+    """Start to sync in the background; None when the setting `sync_seconds` is 0.
+
+    Every process that keeps a store open does so. Without the lock it skips a round.
+    """
     seconds = mind.settings.sync_seconds
-    return SyncLoop(mind, every=seconds, sync_once=_sync_once) if seconds else None
+    # A round that closing does not wait for is repeated.
+    return Rounds(mind, _sync, name="sync", every=seconds, patience=5.0) if seconds else None
 
 
-def _sync_once(mind: Mind) -> SyncReport | None:
+def _sync(mind: Mind, _: object) -> None:
     """Sync, if the memories have a server and no other process syncs them."""
     if mind.sync.peer() is None:
-        return None
+        return
     with WorkerLock.of(mind.settings.beside, LOCK).held() as taken:
         if not taken:
-            return None
+            return
         with connection(mind).server() as server:
-            return mind.sync.run(server)
+            report = mind.sync.run(server)
+    if report.error is not None:
+        raise report.error
 
 
 @contextmanager
 def in_step(mind: Mind) -> Iterator[None]:
     """Sync in the background for a while."""
-    loop = sync_loop(mind)
+    rounds = sync_rounds(mind)
     try:
         yield
     finally:
-        if loop is not None:
-            loop.close()
+        if rounds is not None:
+            rounds.close()

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
@@ -56,10 +56,7 @@ if TYPE_CHECKING:
     from bearinmind.app.server import Server
     from bearinmind.app.sync import Sync, Transfer
     from bearinmind.app.work import Work
-    from bearinmind.curate.review import CurationThread
-    from bearinmind.sync.replica import SyncLoop
-
-    BackgroundThread: TypeAlias = SyncLoop[Mind] | CurationThread
+    from bearinmind.work.rounds import Rounds
 
 Group = TypeVar("Group", bound="DataclassInstance")
 
@@ -380,30 +377,15 @@ def recall_of(
     )
 
 
-def start_threads(mind: Mind) -> Sequence[BackgroundThread]:
+def start_rounds(mind: Mind) -> Sequence[Rounds[Mind]]:
     """Start what runs beside a memory that stays open: sync and curation, where they are on."""
-    threads: list[BackgroundThread] = []
-    from bearinmind.app.sync import sync_loop  # noqa: PLC0415  not for one recall
+    from bearinmind.app.curation import curation_rounds  # noqa: PLC0415  not for one recall
+    from bearinmind.app.sync import sync_rounds  # noqa: PLC0415  likewise
 
-    if loop := sync_loop(mind):
-        threads.append(loop)
+    rounds = [sync] if (sync := sync_rounds(mind)) else []
     if mind.settings.curate != "off":
-        threads.append(curation_thread(mind, mind.settings.curate_hours * 3600))
-    return threads
-
-
-def curation_thread(
-    mind: Mind, seconds: float, after_round: Callable[[], None] = lambda: None
-) -> CurationThread:
-    """A thread that reviews the memories of every user of a store."""
-    from bearinmind.curate.review import CurationThread  # noqa: PLC0415  few turn it on
-
-    return CurationThread(
-        lambda: (mind.scope.user, *(user.name for user in mind.accounts.users())),
-        lambda user, since: mind.for_user(user).curation.review(propose=True, since=since),
-        seconds,
-        after_round,
-    )
+        rounds.append(curation_rounds(mind, mind.settings.curate_hours * 3600))
+    return rounds
 
 
 # ---- the groups of verbs -------------------------------------------------------------------------
