@@ -317,14 +317,6 @@ class Authenticator:
         self._failures = RateLimit(accounts, "failures", clock=clock)
         self._good = RecentSet()
 
-    def admit(
-        self, authorization: str | None, access: Access, *, address: str | None = None
-    ) -> Caller:
-        """Identify the sender of a request and require this access; raise `AccessDenied` if not."""
-        caller = self.identify(authorization, address=address)
-        self.require(caller, access)
-        return caller
-
     def identify(self, authorization: str | None, *, address: str | None = None) -> Caller:
         """Return the caller of an Authorization header or of a bare key, and count the request.
 
