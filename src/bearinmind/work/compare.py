@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from bearinmind.errors import StoreFailure, WorkFailure
-from bearinmind.protocols import Job, Spaces, SpaceState, Syncing, Work
+from bearinmind.protocols import Job, SpaceState, Store
 from bearinmind.types import Link, Memory, MemoryId, Scope
 from bearinmind.work.status import EMBED, WorkDone
 from bearinmind.work.worker import CLAIM, Attempts, Handled
@@ -20,15 +19,11 @@ _NOT_EMBEDDED = 0.5  # seconds after which it is looked again whether a memory i
 Compare = Callable[[Scope, Memory], tuple[Sequence[Link], Sequence[Link]]]
 
 
-class ComparingStore(Work, Spaces, Syncing, Protocol):
-    """The parts of a store that comparing needs."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparing:
     """The handler of these jobs; a memory that is to be embedded is compared after that."""
 
-    store: ComparingStore
+    store: Store
     compare: Compare
     clock: Callable[[], datetime]
     embeds: Callable[[], bool]  #: whether memories are embedded here

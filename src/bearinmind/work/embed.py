@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 from bearinmind.errors import EmbedderFailure, StoreFailure
-from bearinmind.protocols import Embedder, Job, Spaces, SpaceState, Work
+from bearinmind.models.embedders import Embedders
+from bearinmind.protocols import Embedder, Job, SpaceState, Store
 from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Space
 from bearinmind.work.status import EMBED
@@ -26,26 +26,12 @@ SLICE = 20_000
 _log = logging.getLogger(__name__)
 
 
-class EmbeddingStore(Work, Spaces, Protocol):
-    """The parts of a store that embedding needs."""
-
-
-class EmbeddersOfProcess(Protocol):
-    """The embedders that this process can make."""
-
-    def configured(self) -> Embedder | None:
-        """The embedder of the settings; None when embedding is off."""
-
-    def of(self, space: Space) -> Embedder:
-        """The embedder of a space; raises `EmbedderFailure` when there is none here."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedding:
     """The handler of these jobs."""
 
-    store: EmbeddingStore
-    embedders: EmbeddersOfProcess
+    store: Store
+    embedders: Embedders
     clock: Callable[[], datetime]
     chance: Callable[[], float] = field(default=random.random)  #: from 0 to 1, for the jitter
     batch: int = BATCH

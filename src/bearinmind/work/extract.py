@@ -12,10 +12,10 @@ from typing import Protocol
 
 from bearinmind.concepts import Extraction
 from bearinmind.errors import ExtractorFailure
-from bearinmind.protocols import Extractor, Job
+from bearinmind.protocols import Extractor, Job, Store
 from bearinmind.text.names import Text
 from bearinmind.types import Scope
-from bearinmind.work.entity_linking import Certain, EntityLinking, ExtractedMemory, GraphStore
+from bearinmind.work.entity_linking import Certain, EntityLinking, ExtractedMemory
 from bearinmind.work.status import EXTRACT, WorkDone
 from bearinmind.work.worker import HARMLESS, SUSPECT, Attempts, Handled
 
@@ -37,7 +37,7 @@ class ExtractorOfProcess(Protocol):
 class Extracting:
     """The handler of these jobs."""
 
-    store: GraphStore
+    store: Store
     extractor: ExtractorOfProcess
     clock: Callable[[], datetime]
     certain: Certain | None = None  #: which new names are the same as known ones
