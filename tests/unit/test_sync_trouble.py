@@ -141,7 +141,7 @@ def test_a_first_push_needs_no_pull_that_came_before_it(world: Machines) -> None
     here = world.replica()
     id_ = here.store("from here").memory.id
     report = here.sync.run(HalfServer(world.server.sync.server(), pulls=False, pushes=True))
-    assert report.failed
+    assert report.error is not None
     world.sync(here)
     assert world.server.get(id_).content == "from here"
 

@@ -194,11 +194,6 @@ class SyncReport:
         """Why a part of it could not be done, if one could not."""
         return self.pull_error or self.push_error or self.shared_error
 
-    @property
-    def failed(self) -> bool:
-        """Whether any part of it could not be done."""
-        return self.error is not None
-
 
 class PendingChange(NamedTuple):
     """A change that the server does not have yet."""
