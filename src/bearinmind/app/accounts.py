@@ -29,7 +29,7 @@ from bearinmind.remember.secrets import refuse_in_clear
 from bearinmind.types import Access, Key, Scope, UserId, choose
 
 if TYPE_CHECKING:
-    from bearinmind.accounts.people import People
+    from bearinmind.accounts.openid import People
     from bearinmind.accounts.sessions import Sessions
 
 _SHOWN = 12  # characters of an unknown key id in a message: the text may be a part of a key
@@ -232,8 +232,7 @@ class Accounts:
 
     def people(self) -> People:
         """The people whom the providers of the settings vouch for, for a server."""
-        from bearinmind.accounts.openid import Provider  # noqa: PLC0415 (only a server needs it)
-        from bearinmind.accounts.people import People, Rules  # noqa: PLC0415 (likewise)
+        from bearinmind.accounts.openid import People, Provider, Rules  # noqa: PLC0415 (likewise)
 
         known, secret = self.settings, self.settings.oidc_client_secret
         rules = Rules(**{name: getattr(known, f"oidc_{name}") for name in Rules.__slots__})

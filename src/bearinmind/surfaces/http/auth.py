@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from bearinmind import errors
 from bearinmind.accounts.keys import Authenticator, Caller, bearer_text
-from bearinmind.accounts.people import People
+from bearinmind.accounts.openid import People
 from bearinmind.accounts.sessions import Sessions, hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings
