@@ -40,9 +40,8 @@ from bearinmind.text import ids
 from bearinmind.types import Link, Memory, MemoryId, Query, Scope, UserId
 from bearinmind.vault.keys import choose as choose_keys
 from bearinmind.vault.seal import SealingVault
-from bearinmind.work import embed, extract
-from bearinmind.work.compare import Comparing
-from bearinmind.work.status import COMPARE
+from bearinmind.work.handlers import Comparing, Embedding, Extracting
+from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 from bearinmind.work.worker import Background, Handler
 
 if TYPE_CHECKING:
@@ -298,10 +297,8 @@ def handlers_of(
         return Finder(store, read).links(scope, memory, clock())
 
     return {
-        embed.KIND: embed.Embedding(store=store, embedders=embedders, clock=clock),
-        extract.KIND: extract.Extracting(
-            store=store, extractor=extractor, clock=clock, certain=certain
-        ),
+        EMBED: Embedding(store=store, embedders=embedders, clock=clock),
+        EXTRACT: Extracting(store=store, extractor=extractor, clock=clock, certain=certain),
         COMPARE: Comparing(
             store=store,
             compare=compare,
