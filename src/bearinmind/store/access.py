@@ -20,7 +20,6 @@ from bearinmind.types import (
     UserId,
 )
 
-_FIRST_DAY = date(1970, 1, 1)
 _MINUTE = 60_000_000  # microseconds
 #: What erases an owner, in an order that leaves no row without the one that it refers to.
 _GRAPH = (
@@ -92,8 +91,8 @@ class AccessInDatabase(OnDatabase):
             return bool(transaction.change("end_key", ended))
 
     def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
-        number = (day - _FIRST_DAY).days
-        counted = {"key_id": key_id, "day": number, "most": most, "count": count}
+        place = {"key_id": key_id, "day": rows.from_day(day)}
+        counted = {**place, "most": most, "count": count}
         with self._database.writing() as transaction:
             is_counted = bool(transaction.change("count_writes", counted))
         if is_counted:
@@ -104,12 +103,12 @@ class AccessInDatabase(OnDatabase):
         return is_counted
 
     def carry_writes(self, old: str, new: str, day: date) -> None:
-        carried = {"old": old, "key_id": new, "day": (day - _FIRST_DAY).days}
+        carried = {"old": old, "key_id": new, "day": rows.from_day(day)}
         with self._database.writing() as transaction:
             transaction.change("carry_writes", carried)
 
     def writes_with(self, key_id: str, day: date) -> int:
-        used = {"key_id": key_id, "day": (day - _FIRST_DAY).days}
+        used = {"key_id": key_id, "day": rows.from_day(day)}
         return sum(writes for [writes] in self._database.read("writes_with", used))
 
     def take_allowance(self, client: str, now: datetime, per_minute: int, count: int) -> int:

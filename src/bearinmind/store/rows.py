@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
@@ -64,6 +64,11 @@ def to_end(microseconds: int) -> datetime | None:
 def from_end(time: datetime | None) -> int:
     """When something ended, as microseconds since 1970; None is "not yet"."""
     return NOT_YET if time is None else (time - _EPOCH) // _MICROSECOND
+
+
+def from_day(day: date) -> int:
+    """Days since 1970."""
+    return (day - _EPOCH.date()).days
 
 
 def from_noun(noun: object) -> dict[str, Any]:

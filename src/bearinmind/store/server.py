@@ -23,8 +23,6 @@ from bearinmind.store.database import Row
 from bearinmind.store.rows import OnDatabase
 from bearinmind.types import Access, Scope, Share
 
-_FIRST_DAY = date(1970, 1, 1)
-
 
 class ServerInDatabase(OnDatabase):
     """Satisfies `bearinmind.protocols.BrowserSessions` and `bearinmind.protocols.ServerCounts`."""
@@ -56,20 +54,17 @@ class ServerInDatabase(OnDatabase):
                 transaction.change("forget_traffic", {"step": _seconds(step), "before": before})
 
     def traffic(self, scope: Scope, step: Step, since: datetime) -> list[TrafficPoint]:
-        span = {"step": _seconds(step), "since": rows.from_time(since)}
-        return _points(self._read(scope, "traffic_of", **span))
+        return _points(self._read(scope, "traffic_of", **_span(step, since)))
 
     def whole_traffic(self, step: Step, since: datetime) -> list[TrafficPoint]:
-        span = {"step": _seconds(step), "since": rows.from_time(since)}
-        return _points(self._database.read("traffic_of_all", span))
+        return _points(self._database.read("traffic_of_all", _span(step, since)))
 
     def traffic_by_user(self, step: Step, since: datetime) -> list[UserTraffic]:
-        span = {"step": _seconds(step), "since": rows.from_time(since)}
-        records = self._database.read("users_in_traffic", span)
+        records = self._database.read("users_in_traffic", _span(step, since))
         return [UserTraffic(user, **counts) for user, counts in _by_first(records).items()]
 
     def writes_on(self, day: date) -> dict[str, int]:
-        return dict(self._database.read("uses_of_day", {"day": (day - _FIRST_DAY).days}))
+        return dict(self._database.read("uses_of_day", {"day": rows.from_day(day)}))
 
     def all_shares(self, limit: int) -> list[Share]:
         return [*map(rows.to_share, self._database.read("all_shares", {"limit": limit}))]
@@ -87,6 +82,10 @@ class ServerInDatabase(OnDatabase):
     def dead_jobs(self, limit: int) -> list[DeadJob]:
         records = self._database.read("dead_jobs", {"limit": limit})
         return [DeadJob(*record) for record in records]
+
+
+def _span(step: Step, since: datetime) -> dict[str, Any]:
+    return {"step": _seconds(step), "since": rows.from_time(since)}
 
 
 def _seconds(step: Step) -> int:

@@ -187,20 +187,20 @@ def _to_history(records: Sequence[Row]) -> History | Gone:
     return History(versions=tuple(versions), sealed=tuple(sealed))
 
 
-def _to_share(records: Sequence[Row]) -> ShareState:
-    return ShareState(rows.to_share(records[0]) if records else None)
-
-
-def _to_conflict(records: Sequence[Row]) -> ConflictState:
-    return ConflictState(rows.to_conflict(records[0])._replace(number=0) if records else None)
-
-
 #: The statement that reads the states of a kind, and how the rows of one name become its state.
 _STATES: Mapping[SubjectKind, tuple[str, Callable[[Sequence[Row]], SubjectState]]] = {
     SubjectKind.MEMORY: ("histories_of", _to_history),
     SubjectKind.LINK: ("links_named", lambda found: LinkState(tuple(map(rows.to_link, found)))),
-    SubjectKind.SHARE: ("shares_named", _to_share),
-    SubjectKind.CONFLICT: ("conflicts_named", _to_conflict),
+    SubjectKind.SHARE: (
+        "shares_named",
+        lambda found: ShareState(rows.to_share(found[0]) if found else None),
+    ),
+    SubjectKind.CONFLICT: (
+        "conflicts_named",
+        lambda found: ConflictState(
+            rows.to_conflict(found[0])._replace(number=0) if found else None
+        ),
+    ),
 }
 
 
