@@ -202,7 +202,6 @@ def store_of(settings: Settings, *, create: bool) -> Store:
 
 
 def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, ...]:
-    """The legs that are turned on."""
     every: tuple[Leg, ...] = (
         LexicalLeg(store, LexicalWeights(**settings.lexical)),
         *([DenseLeg(store, active.current)] if settings.embedder != "none" else ()),

@@ -28,11 +28,9 @@ class _ReadVersion(NamedTuple):
     extraction: Extraction
 
     def source(self) -> StatementSource:
-        """The source of its statements."""
         return StatementSource(self.target, self.since, self.until, self.row)
 
     def statements(self) -> list[Statement]:
-        """Its statements, each once."""
         return [*dict.fromkeys(filter(relates_two, self.extraction.statements))]
 
 

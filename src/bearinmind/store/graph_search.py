@@ -45,11 +45,9 @@ class _ConceptGroup(NamedTuple):
         return (self.number, *self.members)
 
     def mentioned(self, id: MemoryId, role: Role) -> Mentioned:
-        """A mention of it by a memory."""
         return Mentioned(id, self.name, role, self.memories, self.subjects)
 
     def concept(self, label: str, kind: str) -> Concept:
-        """The concept, for callers."""
         return Concept(
             name=self.name,
             label=label,

@@ -205,7 +205,6 @@ class MemoriesInDatabase(OnDatabase):
     # ---- links ---------------------------------------------------------------------------------
 
     def add_link(self, scope: Scope, link: Link) -> None:
-        """Keep a link; duplicates and supersede cycles are refused."""
         with self._writing(scope) as transaction:
             writes.insert_link(transaction, link)
             writes.note_written(transaction, links=[link])
@@ -371,12 +370,10 @@ class Estimates:
         return False
 
     def known(self, terms: Iterable[str]) -> dict[str, int]:
-        """What is remembered of these terms."""
         frequency = self._frequency  # another thread may begin a new one
         return {term: frequency[term] for term in terms if term in frequency}
 
     def remember(self, counted: Mapping[str, int]) -> None:
-        """Keep what was counted."""
         self._frequency.update({term: count for term, count in counted.items() if count})
 
     def frequency(

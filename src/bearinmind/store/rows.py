@@ -345,7 +345,6 @@ class OnDatabase:
 
     @contextmanager
     def _writing(self, scope: Scope) -> Iterator[Owned]:
-        """A write transaction of a scope."""
         with self._database.writing(scope.user) as transaction:
             yield Owned(transaction, scope.user)
 

@@ -29,7 +29,6 @@ class SpacesInDatabase(OnDatabase):
 
     @property
     def _vectors(self) -> VectorSearch:
-        """The vector search of the dialect."""
         raise NotImplementedError
 
     def meaning_off(self) -> Unavailable | None:
@@ -183,7 +182,6 @@ def keep_vectors(
 
 
 def _counted(transaction: Transaction) -> list[KnownSpace]:
-    """Every space with the number of its vectors."""
     return _to_known(transaction.rows("spaces"), dict(transaction.rows("vectors_by_space")))
 
 

@@ -332,7 +332,6 @@ class _Reception:
         self.text_is_gone = False  #: the text of some version was removed
 
     def consider(self, received: Received) -> None:
-        """Apply one received state, or refuse it."""
         if self._receipts.is_stale(received):
             self._receipts.stale(received)
             return
@@ -407,7 +406,6 @@ class _Reception:
         self._receipts.take(received, besides=besides)
 
     def _history(self, subject: Subject) -> History:
-        """The stored history of a memory."""
         if subject in self._new:  # it came a moment ago
             return self._new[subject]
         state = self._present.get(subject)

@@ -212,7 +212,6 @@ class BulkInsert:
 
     @property
     def kept(self) -> list[MemoryId]:
-        """The ids of the new ones."""
         return [*self._kept]
 
     def keep(self) -> None:

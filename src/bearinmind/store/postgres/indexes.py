@@ -53,7 +53,6 @@ class VectorIndexes:
         self._costs = costs
 
     def known(self) -> list[SpaceIndex]:
-        """All spaces, with their indexes."""
         indexes = self._indexes()
         return [
             SpaceIndex(space, *facts, *indexes.get(f"{_PREFIX}{space}", (None, 0)))
@@ -139,7 +138,6 @@ class VectorIndexes:
         return len(stray)
 
     def progress(self) -> BuildProgress | None:
-        """The progress of the running build."""
         statement = "building_everywhere" if self._pool.is_spread else "building"
         for name, phase, done, total, pages, all_pages in self._pool.read(statement):
             space = int((name or "0").removeprefix(_PREFIX))

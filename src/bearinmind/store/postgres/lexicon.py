@@ -30,7 +30,6 @@ class Lexicon:
         )
 
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are among all versions of the owner's memories."""
         estimates = self._estimates(scope.user)
         known = estimates.known(terms)
         counted, forgotten = self._count(estimates, scope, [x for x in terms if x not in known])
@@ -97,7 +96,6 @@ def mark(owner: UserId) -> str:
 
 
 def _lexemes(scope: Scope, terms: Iterable[str]) -> list[str]:
-    """Terms as the index has them."""
     marked = mark(scope.user)
     return [marked + term for term in terms]
 

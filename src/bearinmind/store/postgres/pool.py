@@ -81,7 +81,6 @@ class Pool:
         return self.connections.place
 
     def close(self) -> None:
-        """Close every connection."""
         if self._replica is not None:
             self._replica.close()
         self.connections.close()
@@ -94,7 +93,6 @@ class Pool:
         return other
 
     def replica_lag(self) -> float | None:
-        """Seconds that the replica may be behind; None when there is none."""
         return None if self._replica is None else self._replica.lag()
 
     # ---- reading -------------------------------------------------------------------------------

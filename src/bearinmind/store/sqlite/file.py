@@ -73,7 +73,6 @@ class SqliteFile:
         )
 
     def close(self) -> None:
-        """Close every connection of every thread."""
         self.connections.close()
 
     @measured
@@ -230,7 +229,6 @@ class Connections:
             raise _translate(exc, self._path) from exc
 
     def close(self) -> None:
-        """Close the connections of all threads."""
         with self._lock:
             for held in [*self._all]:
                 held.connection.close()

@@ -131,7 +131,6 @@ class _Counts:
         )
 
     def share(self, scope: Scope) -> float:
-        """The share of the index that a scope holds."""
         owned = self._owned.get(scope.user)
         if owned is None:
             [facts] = self._database.read("index_facts")
