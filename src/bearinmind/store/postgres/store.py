@@ -29,7 +29,6 @@ from bearinmind.store.postgres.lexicon import Lexicon
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.rows import Owned
-from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sync_changes import SyncInDatabase
 from bearinmind.text import analysis
@@ -48,7 +47,6 @@ class PostgresStore(
     SpacesInDatabase,
     QueuesInDatabase,
     AccessInDatabase,
-    ServerInDatabase,
     GraphInDatabase,
     SyncInDatabase,
 ):

@@ -17,7 +17,6 @@ from bearinmind.store.graph import GraphInDatabase
 from bearinmind.store.memories import Estimates, MemoriesInDatabase, deciding
 from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.rows import Owned
-from bearinmind.store.server import ServerInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sqlite.file import SQL, SqliteFile, apply_schema, is_current, translated
 from bearinmind.store.sync_changes import SyncInDatabase
@@ -168,7 +167,6 @@ class SqliteStore(
     SpacesInDatabase,
     QueuesInDatabase,
     AccessInDatabase,
-    ServerInDatabase,
     GraphInDatabase,
     SyncInDatabase,
 ):
