@@ -95,7 +95,7 @@ class Sync:
 
     def disconnect(self) -> Peer:
         """Stop syncing and forget the server; own memories stay, copies of others' are removed."""
-        peer = self._peer()
+        peer = self.known_peer()
         copies = shared_copies.held(self.store, self.scope, self.clock())
         shared_copies.purge(self.store, self.scope, [(copy.owner, copy.id) for copy in copies])
         self.store.close_feed(self.scope)
@@ -105,9 +105,16 @@ class Sync:
         """The server that these memories are synced with, if they are."""
         return self.store.peer(self.scope)
 
+    def known_peer(self) -> Peer:
+        """The server that these memories are synced with; raises `PeerNotFound` if they are not."""
+        peer = self.peer()
+        if peer is None:
+            raise errors.PeerNotFound
+        return peer
+
     def run(self, server: Server, advance: Callable[[int], None] = lambda _: None) -> SyncReport:
         """Pull, push and fetch what others share, once; the report names what failed."""
-        self._peer()
+        self.known_peer()
         arrived: list[Subject] = []
         replica = Replica(
             store=self.store,
@@ -131,7 +138,7 @@ class Sync:
 
     def status(self) -> SyncStatus:
         """What was not sent to the server yet, and why."""
-        peer = self._peer()
+        peer = self.known_peer()
         counts: Counter[SubjectKind] = Counter()
         refused: list[Change] = []
         others: list[Change] = []
@@ -217,12 +224,6 @@ class Sync:
         if other.sensitive:
             values["content"] = self.remember.reveal(self.scope, other)
         return Changes(**values, always_valid=True)  # its present span is cleared first
-
-    def _peer(self) -> Peer:
-        peer = self.peer()
-        if peer is None:
-            raise errors.PeerNotFound
-        return peer
 
     # ---- a server ------------------------------------------------------------------------------
 
@@ -358,9 +359,7 @@ class Connection:
 
     def server(self) -> HttpSyncServer:
         """The server that the memories are synced with."""
-        peer = self.memories.peer()
-        if peer is None:
-            raise errors.PeerNotFound
+        peer = self.memories.known_peer()
         text = self.key_file.read() if self.key is None else self.key.get_secret_value()
         return self._server(peer.url, text)
 
