@@ -22,7 +22,15 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeGuard, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    NamedTuple,
+    TypeGuard,
+    TypeVar,
+    overload,
+)
 
 from bearinmind import errors
 from bearinmind.errors import InvalidJson, MindError
@@ -127,11 +135,11 @@ def annotation(hint: Any) -> Any:  # noqa: ANN401  annotations have no common ty
     if is_noun(hint):
         return Annotated[hint, _NounSchema(hint, tag=None)]
     if hint is datetime:
-        return Annotated[datetime, _MOMENT]
+        return _moment()
     if hint is bytes:
-        return Annotated[bytes, _BASE64]
+        return _base64()
     if isinstance(hint, type) and issubclass(hint, MindError):
-        return Annotated[hint, _ERROR]
+        return Annotated[hint, _ErrorSchema()]
     origin = typing.get_origin(hint)
     if origin is Annotated:
         return Annotated[(annotation(hint.__origin__), *hint.__metadata__)]
@@ -147,7 +155,13 @@ def _generic(hint: Any, origin: Any, arguments: tuple[Any, ...]) -> Any:  # noqa
     held, write = _CONTAINERS[origin]
     items = tuple(each if each is ... else annotation(each) for each in arguments)
     known = held[(*items, ...) if origin is collections.abc.Sequence else items]
-    return known if write is None else Annotated[known, _written_by(write)]
+    if write is None:
+        return known
+    from pydantic import PlainSerializer  # noqa: PLC0415  on first use
+
+    # A set is written as a list, in order.
+    written: Any = list.__class_getitem__(items) if write is sorted else known
+    return Annotated[known, PlainSerializer(write, return_type=written)]
 
 
 def is_noun(hint: object) -> TypeGuard[type]:
@@ -304,26 +318,11 @@ class _UnionSchema:
         return core.tagged_union_schema(choices, kind)
 
 
-class _Schema:
-    """Says by a function how Pydantic reads and writes a type."""
-
-    def __init__(self, make: Callable[[Any, GetCoreSchemaHandler], CoreSchema]) -> None:
-        self._make = make
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return self._make(source, handler)
-
-
-def _moment(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+def _moment() -> Any:  # noqa: ANN401
     """A time with its zone, which is UTC from then on."""
-    from pydantic_core import core_schema as core  # noqa: PLC0415  on first use
+    from pydantic import AfterValidator, AwareDatetime  # noqa: PLC0415  on first use
 
-    del handler
-    return core.no_info_after_validator_function(
-        _in_utc, core.datetime_schema(tz_constraint="aware")
-    )
+    return Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 def _in_utc(time: datetime) -> datetime:
@@ -333,48 +332,41 @@ def _in_utc(time: datetime) -> datetime:
         raise ValueError("in UTC it is not in the years 1 to 9999") from None
 
 
-def _error(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-    """An error: its code, its message and its hint. One of an unknown code is a `MindError`."""
-    from pydantic_core import core_schema as core  # noqa: PLC0415  on first use
+class _ErrorSchema:
+    """Says how Pydantic reads and writes an error: its code, its message and its hint."""
 
-    def make(data: Mapping[str, str]) -> MindError:
-        known = error_of(data["code"]) or MindError
-        return known(data["message"], hint=data["hint"])
+    def __get_pydantic_core_schema__(self, _: object, __: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema as core  # noqa: PLC0415  on first use
 
-    del handler
-    text = core.typed_dict_field(core.str_schema(), required=True)
-    parts = core.typed_dict_schema(dict.fromkeys(("code", "message", "hint"), text))
-    return core.no_info_after_validator_function(
-        make,
-        parts,
-        serialization=core.plain_serializer_function_ser_schema(
-            lambda error: {"code": error.code, "message": error.message, "hint": error.hint},
-            return_schema=parts,
-        ),
-    )
+        def make(data: Mapping[str, str]) -> MindError:
+            known = error_of(data["code"]) or MindError  # which one of an unknown code is
+            return known(data["message"], hint=data["hint"])
+
+        text = core.typed_dict_field(core.str_schema(), required=True)
+        parts = core.typed_dict_schema(dict.fromkeys(("code", "message", "hint"), text))
+        return core.no_info_after_validator_function(
+            make,
+            parts,
+            serialization=core.plain_serializer_function_ser_schema(
+                lambda error: {"code": error.code, "message": error.message, "hint": error.hint},
+                return_schema=parts,
+            ),
+        )
 
 
-def _base64(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+def _base64() -> Any:  # noqa: ANN401
     """Bytes, written as base64 wherever they stand: a configuration does not reach every place."""
-    from pydantic_core import core_schema as core  # noqa: PLC0415  on first use
+    from pydantic import BeforeValidator, PlainSerializer  # noqa: PLC0415  on first use
 
-    del handler
-    return core.no_info_before_validator_function(
-        lambda value: (
-            base64.b64decode(value, altchars=b"-_", validate=True)
-            if isinstance(value, str)
-            else value
-        ),
-        core.bytes_schema(),
-        serialization=core.plain_serializer_function_ser_schema(
-            lambda value: base64.urlsafe_b64encode(value).decode(), return_schema=core.str_schema()
-        ),
-    )
+    def read(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return base64.b64decode(value, altchars=b"-_", validate=True)
 
+    def written(value: bytes) -> str:
+        return base64.urlsafe_b64encode(value).decode()
 
-_MOMENT = _Schema(_moment)
-_BASE64 = _Schema(_base64)
-_ERROR = _Schema(_error)
+    return Annotated[bytes, BeforeValidator(read), PlainSerializer(written)]
 
 
 def error_of(code: str) -> type[MindError] | None:
@@ -386,20 +378,6 @@ def error_of(code: str) -> type[MindError] | None:
 def _errors_by_code() -> Mapping[str, type[MindError]]:
     known = [getattr(errors, name) for name in errors.__all__]
     return {each.code: each for each in known}
-
-
-def _written_by(function: Callable[[Any], object]) -> _Schema:
-    """What is written as something else than it is: a set sorted, a sequence as a tuple."""
-
-    def make(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        from pydantic_core import core_schema as core  # noqa: PLC0415  on first use
-
-        inner: Any = handler(source)
-        written = core.list_schema(inner["items_schema"]) if function is sorted else inner
-        how = core.plain_serializer_function_ser_schema(function, return_schema=written)
-        return typing.cast("CoreSchema", inner | {"serialization": how})
-
-    return _Schema(make)
 
 
 def _fields(noun: type) -> Iterable[_Field]:

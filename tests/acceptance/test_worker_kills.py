@@ -45,7 +45,8 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.store.factory import open_store
 from bearinmind.text.store_name import store_name
-from bearinmind.work.embed import KIND, Embedding
+from bearinmind.work.handlers import Embedding
+from bearinmind.work.status import EMBED
 from bearinmind.work.worker import Worker
 
 store, batch = open_store(store_name(sys.argv[2])), int(sys.argv[3])
@@ -53,7 +54,7 @@ made = [LocalEmbedder.open(n) if n == "minilm" else WordEmbedder(n) for n in sys
 def clock():
     return datetime.now(UTC)
 embedding = Embedding(store=store, embedders=Embedders.among(*made), clock=clock, batch=batch)
-Worker(store, {KIND: embedding}, clock=clock).finish(lambda _: print("done", flush=True))
+Worker(store, {EMBED: embedding}, clock=clock).finish(lambda _: print("done", flush=True))
 """
 
 

@@ -14,9 +14,9 @@ import pytest
 from bearinmind.protocols import Page
 from bearinmind.recall.history import listing
 from bearinmind.store import rows
-from bearinmind.store.database import form_of
 from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.store.rows import form_of
 from bearinmind.types import Filter, Scope, UserId
 from support.extractors import HOUR
 

@@ -14,7 +14,9 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.store import database
-from bearinmind.store.sqlite import SqliteStore, schema
+from bearinmind.store.database import migration_files
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.store.sqlite import file as schema
 from bearinmind.text import analysis
 from support.old_stores import held_by, live_and_other_memories
 
@@ -54,7 +56,7 @@ def first_schema() -> str:
 
     The first migration puts schema.sql as it was before into `first_schema_sqlite.sql` here.
     """
-    if not schema.migration_files():
+    if not migration_files(schema.MIGRATIONS):
         return database.read_sql("sqlite", "schema.sql")
     return Path(__file__).with_name("first_schema_sqlite.sql").read_text("utf-8")
 
@@ -64,7 +66,7 @@ def test_the_schema_and_the_migrations_make_the_same_database(
 ) -> None:
     run(blank, "schema.sql")
     other.executescript(first_schema())
-    for name in schema.migration_files().values():
+    for name in migration_files(schema.MIGRATIONS).values():
         other.executescript(schema.MIGRATIONS.joinpath(name).read_text("utf-8"))
     assert objects(blank) == objects(other)
     assert len(objects(blank)) > 8
@@ -84,7 +86,7 @@ def test_a_new_file_has_the_schema_that_readers_see(blank: sqlite3.Connection, p
 
 
 def test_migrations_are_numbered_without_gaps_behind_the_first_schema() -> None:
-    files = [*schema.migration_files().values()]
+    files = [*migration_files(schema.MIGRATIONS).values()]
     assert all(re.fullmatch(r"\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.sql", name) for name in files)
     assert [int(name[:4]) for name in files] == [*range(2, len(files) + 2)]
     assert len(files) + 1 == schema.SCHEMA_VERSION

@@ -17,6 +17,7 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.store import database
+from bearinmind.store.database import migration_files
 from bearinmind.store.postgres import schema
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.schema import SCHEMA_VERSION
@@ -98,7 +99,7 @@ def first_schema() -> str:
 
     The first migration puts schema.sql as it was before into `first_schema_postgres.sql` here.
     """
-    if not schema.migration_files():
+    if not migration_files(schema.MIGRATIONS):
         return database.read_sql("postgres", "schema.sql")
     return Path(__file__).with_name("first_schema_postgres.sql").read_text("utf-8")
 
@@ -107,7 +108,7 @@ def test_the_schema_and_the_migrations_make_the_same_database(postgres: Database
     made, migrated = postgres.fresh(), postgres.fresh()
     run(made, database.read_sql("postgres", "schema.sql"))
     run(migrated, first_schema())
-    for number in schema.migration_files():
+    for number in migration_files(schema.MIGRATIONS):
         run(migrated, *(str(each.text) for each in schema.read_migration(number).statements))
 
     assert catalog(made) == catalog(migrated)
@@ -155,7 +156,7 @@ def test_a_new_database_has_the_schema_that_readers_see(
 
 
 def test_migrations_are_numbered_without_gaps_behind_the_first_schema() -> None:
-    files = [*schema.migration_files().values()]
+    files = [*migration_files(schema.MIGRATIONS).values()]
     assert all(re.fullmatch(r"\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.sql", name) for name in files)
     assert [int(name[:4]) for name in files] == [*range(2, len(files) + 2)]
     assert len(files) + 1 == SCHEMA_VERSION

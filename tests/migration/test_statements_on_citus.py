@@ -13,9 +13,9 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from bearinmind.store.database import SQL_FILES, read_sql
+from bearinmind.store.database import SQL_FILES, migration_files, read_sql
 from bearinmind.store.postgres import upkeep
-from bearinmind.store.postgres.schema import MIGRATIONS, migration_files
+from bearinmind.store.postgres.schema import MIGRATIONS
 from bearinmind.text.sql_statements import SHARED, statements_of
 from support.citus import Change, Scan, changes, planned, scans
 
@@ -246,7 +246,7 @@ def test_what_is_changed_depends_on_no_moment(url: str, known: list[Known]) -> N
 
 def test_no_later_migration_makes_a_table_refer_to_one_that_may_be_spread() -> None:
     """A new table is on the coordinator until it is spread too, and cannot refer to others."""
-    for name in migration_files().values():
+    for name in migration_files(MIGRATIONS).values():
         targets = re.findall(r"REFERENCES (\w+)", MIGRATIONS.joinpath(name).read_text("utf-8"))
         assert {*targets} <= _ON_ONE_MACHINE, name
 

@@ -7,11 +7,9 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Embedder, Extractor, Store, WorkCount, WorkState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Filter, Memory, Scope, UserId
-from bearinmind.work import embed, extract
-from bearinmind.work.embed import Embedding
 from bearinmind.work.entity_linking import Certain
-from bearinmind.work.extract import Extracting
-from bearinmind.work.status import COMPARE
+from bearinmind.work.handlers import Embedding, Extracting
+from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 from bearinmind.work.worker import Worker
 
 ADA = Scope(user=UserId("ada"))
@@ -35,7 +33,7 @@ class Workplace:
             chance=lambda: 0.0,
             batch=batch,
         )
-        return Worker(self.store, {embed.KIND: handler}, clock=self.clock)
+        return Worker(self.store, {EMBED: handler}, clock=self.clock)
 
     def reader(
         self,
@@ -51,7 +49,7 @@ class Workplace:
             certain=certain,
             chance=lambda: 0.0,
         )
-        return Worker(self.store, {extract.KIND: handler}, clock=self.clock)
+        return Worker(self.store, {EXTRACT: handler}, clock=self.clock)
 
     def keep(self, *memories: Memory) -> None:
         for memory in memories:

@@ -242,7 +242,8 @@ from pathlib import Path
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.graph.rules import Rules
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.work.extract import KIND, Extracting
+from bearinmind.work.handlers import Extracting
+from bearinmind.work.status import EXTRACT
 from bearinmind.work.worker import Worker
 
 class Few(Rules):
@@ -252,7 +253,7 @@ store = SqliteStore(Path(sys.argv[1]))
 def clock():
     return datetime.now(UTC)
 reading = Extracting(store=store, extractor=ConfiguredExtractor(Few), clock=clock)
-Worker(store, {KIND: reading}, clock=clock).finish(lambda _: print("read", flush=True))
+Worker(store, {EXTRACT: reading}, clock=clock).finish(lambda _: print("read", flush=True))
 """
 
 NAMES = ["Sluice", "Weir", "Lock Keeper", "Tide Gate", "Quay", "Barge Canal", "Mole", "Groyne"]

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind.accounts.authenticator import Authenticator
-from bearinmind.accounts.keys import Bearer
+from bearinmind.accounts.keys import Authenticator, Bearer
 from bearinmind.errors import NotAuthenticated
 from bearinmind.protocols import TrafficCount, TrafficKind
 from bearinmind.store.sqlite import SqliteStore

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from bearinmind import Mind
-from bearinmind.app.sync import connection, lock_of
-from bearinmind.sync.replica import held
+from bearinmind.app.sync import LOCK, connection
+from bearinmind.work.worker_lock import WorkerLock
 from support.faulty_server import Handler, Seen, behaves, faulty, hangs_up
 from support.http_server import Serving, serving, wait_until
 
@@ -84,7 +84,7 @@ def test_a_server_that_is_away_holds_nothing_up_and_gets_everything_later(
 
 def test_one_process_syncs_at_a_time(server: Serving, tmp_path: Path) -> None:
     store = tmp_path / "laptop.db"
-    with held(lock_of(store)) as taken:
+    with WorkerLock.of(store, LOCK).held() as taken:
         assert taken
         with machine(store, server) as laptop:
             laptop.store("the walrus eats fish")
@@ -231,7 +231,7 @@ def test_vectors_come_along_where_both_sides_make_the_same(tmp_path: Path) -> No
 def _sync(app: Mind) -> None:
     with connection(app).server() as server:
         report = app.sync.run(server)
-    assert not report.failed
+    assert report.error is None
 
 
 def _failed(app: Mind, url: str) -> str:

@@ -16,7 +16,7 @@ from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync.wire import HttpSyncServer
 from bearinmind.types import MemoryId, Right, UserId
 from support.embedders import WordEmbedder
-from support.faulty_server import faulty, refuses
+from support.faulty_server import faulty
 from support.http_server import Serving, serving
 
 ADA, BOB = UserId("ada"), UserId("bob")
@@ -64,12 +64,6 @@ def test_only_the_user_of_the_key_is_told_anything(server: Serving) -> None:
         pytest.raises(NotAuthenticated),
     ):
         nobody.shared_memories(BOB, [MemoryId("0" * 12)])
-
-
-def test_a_server_of_an_earlier_release_is_no_failure() -> None:
-    with faulty() as told, HttpSyncServer(told.url, None, ADA, timeout=20) as old:
-        told.script = [refuses(404, "path_not_found")]
-        assert old.shared("", "") is None
 
 
 @pytest.mark.parametrize("owner", ["", "..", "bob/ada", "bob smith", "b" * 65])

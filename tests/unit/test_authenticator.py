@@ -9,8 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from bearinmind.accounts.authenticator import Authenticator, Caller
-from bearinmind.accounts.keys import Bearer
+from bearinmind.accounts.keys import Authenticator, Bearer, Caller
 from bearinmind.app import Mind
 from bearinmind.errors import (
     AccessDenied,
@@ -26,6 +25,13 @@ from bearinmind.types import Access, Key
 
 ELSEWHERE = "192.0.2.7"
 FAILURES_PER_MINUTE = 30  # as it ships
+
+
+def admit(authenticator: Authenticator, authorization: str | None, access: Access) -> Caller:
+    """Let a request in that needs this access, as a server does."""
+    caller = authenticator.identify(authorization)
+    authenticator.require(caller, access)
+    return caller
 
 
 @pytest.fixture
@@ -168,10 +174,10 @@ def test_a_key_is_good_for_what_its_access_includes(
     made = memory.accounts.create_key("ada", access=has)
     order = [Access.READ, Access.WRITE, Access.ADMIN]
     if order.index(has) >= order.index(needs):
-        assert authenticator.admit(bearing(made.text), needs).user == "ada"
+        assert admit(authenticator, bearing(made.text), needs).user == "ada"
     else:
         with pytest.raises(NotAllowed, match=f"needs a key with {needs} access"):
-            authenticator.admit(bearing(made.text), needs)
+            admit(authenticator, bearing(made.text), needs)
 
 
 # ---- how often ---------------------------------------------------------------------------------
@@ -214,44 +220,44 @@ def test_a_key_is_good_for_so_many_writes_a_day(
     made = memory.accounts.create_key("ada", per_day=2)
     clock.advance(hours=20)
     for _ in range(2):
-        authenticator.admit(made.text, Access.WRITE)
+        admit(authenticator, made.text, Access.WRITE)
     with pytest.raises(QuotaUsedUp, match="2 writes a day") as refused:
-        authenticator.admit(made.text, Access.WRITE)
-    authenticator.admit(made.text, Access.READ)
+        admit(authenticator, made.text, Access.WRITE)
+    admit(authenticator, made.text, Access.READ)
     clock.advance(seconds=refused.value.retry_after - 1)
     with pytest.raises(QuotaUsedUp):
-        authenticator.admit(made.text, Access.WRITE)
+        admit(authenticator, made.text, Access.WRITE)
     clock.advance(seconds=1)
-    authenticator.admit(made.text, Access.WRITE)
+    admit(authenticator, made.text, Access.WRITE)
 
 
 def test_what_is_written_at_once_is_counted_one_by_one(
     authenticator: Authenticator, memory: Mind
 ) -> None:
     made = memory.accounts.create_key("ada", per_day=100)
-    caller = authenticator.admit(made.text, Access.WRITE)
+    caller = admit(authenticator, made.text, Access.WRITE)
     authenticator.count_writes(caller, 99)
     with pytest.raises(QuotaUsedUp):
         authenticator.count_writes(caller, 1)
     with pytest.raises(QuotaUsedUp):
-        authenticator.admit(made.text, Access.WRITE)
+        admit(authenticator, made.text, Access.WRITE)
 
 
 def test_more_at_once_than_is_left_is_refused_with_what_is_left(
     authenticator: Authenticator, memory: Mind
 ) -> None:
     made = memory.accounts.create_key("ada", per_day=5)
-    authenticator.admit(made.text, Access.WRITE)
-    caller = authenticator.admit(made.text, Access.WRITE)
+    admit(authenticator, made.text, Access.WRITE)
+    caller = admit(authenticator, made.text, Access.WRITE)
     with pytest.raises(
         QuotaUsedUp, match="5 writes a day: 4 are left today, and this is 6"
     ) as raised:
         authenticator.count_all(caller, 6)
     assert "at most 4 today" in raised.value.hint
-    caller = authenticator.admit(made.text, Access.WRITE)  # what was refused was not counted
+    caller = admit(authenticator, made.text, Access.WRITE)  # what was refused was not counted
     authenticator.count_all(caller, 4)
     with pytest.raises(QuotaUsedUp):
-        authenticator.admit(made.text, Access.WRITE)
+        admit(authenticator, made.text, Access.WRITE)
 
 
 def test_a_renewed_key_begins_with_what_was_written_that_day(
@@ -259,13 +265,13 @@ def test_a_renewed_key_begins_with_what_was_written_that_day(
 ) -> None:
     made = memory.accounts.create_key("ada", per_day=3)
     for _ in range(2):
-        authenticator.admit(made.text, Access.WRITE)
+        admit(authenticator, made.text, Access.WRITE)
     renewed = memory.accounts.renew_key(made.key.id)
-    authenticator.admit(renewed.text, Access.WRITE)
+    admit(authenticator, renewed.text, Access.WRITE)
     with pytest.raises(QuotaUsedUp):
-        authenticator.admit(renewed.text, Access.WRITE)
+        admit(authenticator, renewed.text, Access.WRITE)
     clock.advance(days=1)
-    authenticator.admit(renewed.text, Access.WRITE)
+    admit(authenticator, renewed.text, Access.WRITE)
 
 
 def test_a_renewed_key_and_those_in_its_place_have_one_quota_together(
@@ -273,17 +279,17 @@ def test_a_renewed_key_and_those_in_its_place_have_one_quota_together(
 ) -> None:
     first = memory.accounts.create_key("ada", per_day=6)
     other = memory.accounts.create_key("ada", per_day=6, label="another machine")
-    authenticator.admit(first.text, Access.WRITE)
+    admit(authenticator, first.text, Access.WRITE)
     second = memory.accounts.renew_key(first.key.id, overlap=timedelta(days=3))
     third = memory.accounts.renew_key(second.key.id, overlap=timedelta(days=3))
     for _ in range(2):  # the second day is none on which it was renewed
         used = memory.accounts.writes_today().get(first.key.id, 0)
         for number in range(6 - used):
-            authenticator.admit((first, second, third)[number % 3].text, Access.WRITE)
+            admit(authenticator, (first, second, third)[number % 3].text, Access.WRITE)
         for each in (first, second, third):
             with pytest.raises(QuotaUsedUp, match="6 writes a day"):
-                authenticator.admit(each.text, Access.WRITE)
-        authenticator.admit(other.text, Access.WRITE)
+                admit(authenticator, each.text, Access.WRITE)
+        admit(authenticator, other.text, Access.WRITE)
         clock.advance(days=1)
     assert memory.accounts.renew_key(third.key.id, overlap=timedelta(0))
     assert memory.accounts.writes_today() == {}
@@ -293,9 +299,9 @@ def test_the_writes_of_a_day_are_counted_beyond_the_end_of_a_process(
     authenticator: Authenticator, memory: Mind, open_memory: Callable[..., Mind]
 ) -> None:
     made = memory.accounts.create_key("ada", per_day=1)
-    authenticator.admit(made.text, Access.WRITE)
+    admit(authenticator, made.text, Access.WRITE)
     with pytest.raises(QuotaUsedUp):
-        open_memory().accounts.authenticator().admit(made.text, Access.WRITE)
+        admit(open_memory().accounts.authenticator(), made.text, Access.WRITE)
 
 
 def test_a_caller_without_a_key_has_no_limits(authenticator: Authenticator, memory: Mind) -> None:
@@ -404,6 +410,6 @@ def test_a_request_asks_the_store_once_at_most(
     for header in (made.text, bearing(Bearer.new().text), "nonsense", None):
         counting.asked = 0
         with suppress(AccessDenied):
-            watched.admit(header, Access.READ)
+            admit(watched, header, Access.READ)
         assert counting.asked <= 1
     counting.close()

@@ -9,8 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from bearinmind.accounts.authenticator import Authenticator
-from bearinmind.accounts.keys import Bearer, NewKey
+from bearinmind.accounts.keys import Authenticator, Bearer, NewKey
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidKeyTerms, NotAllowed, NotAuthenticated

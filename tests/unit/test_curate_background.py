@@ -6,12 +6,13 @@ import threading
 from pathlib import Path
 
 from bearinmind.app import Mind, wiring
+from bearinmind.app.curation import curation_rounds
 from bearinmind.config import Settings
 from bearinmind.proposals import ProposalKind
 from bearinmind.testing import TemporaryStore
+from support.processes import wait_until
 
 TEXTS = ("The cache holds 500 entries.", "Note that the cache holds 500 entries.")
-PATIENCE = 30.0  # seconds, of which hardly any pass
 
 
 def _opened(**fields: object) -> Mind:
@@ -20,16 +21,15 @@ def _opened(**fields: object) -> Mind:
 
 
 def test_what_is_new_is_proposed_in_the_background_and_nothing_is_changed() -> None:
-    looked = threading.Event()
     with _opened() as memory:
         grace = memory.for_user("grace")
         for text in TEXTS:
             memory.store(text)
             grace.store(text)
         memory.accounts.add_user("grace")
-        curating = wiring.curation_thread(memory, 0.01, looked.set)
+        curating = curation_rounds(memory, 0.01)
         try:
-            assert looked.wait(PATIENCE)
+            wait_until(lambda: all(x.curation.proposals() for x in (memory, grace)))
         finally:
             curating.close()
         for each in (memory, grace):
@@ -39,9 +39,9 @@ def test_what_is_new_is_proposed_in_the_background_and_nothing_is_changed() -> N
 
 def test_it_is_off_unless_a_setting_turns_it_on() -> None:
     with _opened(sync_seconds=0) as memory:
-        assert not wiring.start_threads(memory)
+        assert not wiring.start_rounds(memory)
     with _opened(sync_seconds=0, curate="inbox") as memory:
-        [curating] = wiring.start_threads(memory)
+        [curating] = wiring.start_rounds(memory)
         curating.close()
 
 

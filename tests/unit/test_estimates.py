@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bearinmind.store.database import Estimates, deciding
+from bearinmind.store.memories import Estimates, deciding
 
 
 @pytest.fixture

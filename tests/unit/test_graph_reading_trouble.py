@@ -14,7 +14,7 @@ from bearinmind.protocols import WorkState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.text.names import name_of
 from bearinmind.types import Memory, Scope
-from bearinmind.work import extract
+from bearinmind.work.status import EXTRACT
 from bearinmind.work.worker import MOST_ATTEMPTS, Worker
 from support.extractors import TitleExtractor
 from support.worker_store import ADA, ReadingPlace
@@ -49,7 +49,7 @@ def test_one_refused_memory_is_given_up_and_the_others_are_read(
 
     assert (done.finished, done.given_up, done.postponed) == (9, 1, 0)
     assert place.counts() == {WorkState.DEAD: 1}
-    assert place.store.revive(extract.KIND) == 1
+    assert place.store.revive(EXTRACT) == 1
     assert place.reader(TitleExtractor()).once().finished == 1
     assert ("Bad: poison", "subject", "bad") in place.edges()
 

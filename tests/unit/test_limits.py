@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.accounts.authenticator import RateLimit, RecentSet
+from bearinmind.accounts.keys import RateLimit, RecentSet
 from bearinmind.testing import FixedClock, TemporaryStore
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from bearinmind.changes import covers, marks
 from bearinmind.protocols import History, Sealed
-from bearinmind.receipts import covers, marks
 from bearinmind.types import Memory
 
 Make = Callable[..., Memory]

@@ -250,7 +250,7 @@ class Other:
     def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
         return self._server.push(epoch, operations)
 
-    def shared(self, mark: str, after: str) -> SharedPage | None:
+    def shared(self, mark: str, after: str) -> SharedPage:
         assert isinstance(mark, str)
         assert after == ""
         return self._page

@@ -35,6 +35,7 @@ from bearinmind.sync.model import (
 from bearinmind.sync.replica import Replica
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId, Scope, UserId
+from support.older_release import OlderRelease
 from support.replicas import KEY, Machines, contents, machines
 
 ADA = Scope(user=UserId("ada"))
@@ -57,7 +58,7 @@ class HalfServer:
             raise errors.ServerOverloaded("come again later")
         return self.server.push(epoch, operations)
 
-    def shared(self, mark: str, after: str) -> SharedPage | None:
+    def shared(self, mark: str, after: str) -> SharedPage:
         return self.server.shared(mark, after)
 
     def shared_memories(
@@ -140,7 +141,7 @@ def test_a_first_push_needs_no_pull_that_came_before_it(world: Machines) -> None
     here = world.replica()
     id_ = here.store("from here").memory.id
     report = here.sync.run(HalfServer(world.server.sync.server(), pulls=False, pushes=True))
-    assert report.failed
+    assert report.error is not None
     world.sync(here)
     assert world.server.get(id_).content == "from here"
 
@@ -156,14 +157,13 @@ def test_a_release_that_does_not_know_something_stops_before_it_and_goes_on_when
     old = Replica(
         store=there.sync.store,
         scope=there.scope,
-        server=world.server.sync.server(),
+        server=OlderRelease(world.server.sync.server(), ADA.user, {SubjectKind.MEMORY}),
         sealing=there.sync.remember.boundary,
         clock=there.sync.clock,
-        kinds=frozenset({SubjectKind.MEMORY}),
     )
     report = old.round()
     assert isinstance(report.pull_error, errors.InvalidChange)
-    assert "Upgrade" in report.pull_error.hint
+    assert "upgrade the older one" in report.pull_error.hint
     assert there.get(first).content == "before"
     with pytest.raises(errors.MemoryNotFound):
         there.get(behind)

@@ -12,7 +12,8 @@ from bearinmind.errors import EmbedderFailure
 from bearinmind.protocols import Job, SpaceState, WorkState
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
-from bearinmind.work import embed
+from bearinmind.work import handlers
+from bearinmind.work.status import EMBED
 from bearinmind.work.worker import MOST_ATTEMPTS, pause_before_retry
 from support.embedders import TroubledEmbedder, WordEmbedder, refusing
 from support.worker_store import Workplace
@@ -60,7 +61,7 @@ def test_progress_is_told_as_it_is_made(place: Workplace, make: Make) -> None:
 def test_a_server_gets_a_whole_batch_and_a_local_model_a_second_s_worth(
     place: Workplace, make: Make
 ) -> None:
-    place.keep(*[make(f"{n} " + "x" * (embed.SLICE // 4)) for n in range(8)])
+    place.keep(*[make(f"{n} " + "x" * (handlers.SLICE // 4)) for n in range(8)])
     local, hosted = WordEmbedder("local"), WordEmbedder("hosted", leaves_machine=True)
 
     place.worker(local).once()
@@ -129,7 +130,7 @@ def test_a_job_that_keeps_failing_is_given_up_with_its_error_and_can_be_revived(
     assert tries == MOST_ATTEMPTS
     assert place.jobs()[0].last_error == "the server is away"
     embedder.trouble = lambda _: None
-    assert place.store.revive(embed.KIND) == 1
+    assert place.store.revive(EMBED) == 1
     assert worker.once().finished == 1
 
 
@@ -201,7 +202,7 @@ def test_a_memory_that_ends_its_worker_again_and_again_is_given_up(
     place.keep(make("deadly"), make("harmless"))
     place.store.use_space(WordEmbedder().space)
     for _ in range(MOST_ATTEMPTS):
-        place.store.claim([embed.KIND], 1, clock(), clock() + timedelta(seconds=1))
+        place.store.claim([EMBED], 1, clock(), clock() + timedelta(seconds=1))
         clock.advance(seconds=2)
 
     done = place.worker(WordEmbedder()).once()
@@ -216,7 +217,7 @@ def test_a_suspect_is_embedded_alone(place: Workplace, make: Make, clock: FixedC
     words = WordEmbedder()
     place.store.use_space(words.space)
     for _ in range(3):
-        place.store.claim([embed.KIND], 2, clock(), clock() + timedelta(seconds=1))
+        place.store.claim([EMBED], 2, clock(), clock() + timedelta(seconds=1))
         clock.advance(seconds=2)
 
     place.worker(words).once()

@@ -14,8 +14,7 @@ from bearinmind.protocols import Embedder, Extractor
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
 from bearinmind.work import worker as loop
-from bearinmind.work.embed import Embedding
-from bearinmind.work.extract import Extracting
+from bearinmind.work.handlers import Embedding, Extracting
 from bearinmind.work.status import EMBED, EXTRACT
 from bearinmind.work.worker import Handler, Worker
 from support.embedders import TroubledEmbedder, WordEmbedder

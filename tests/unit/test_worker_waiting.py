@@ -13,7 +13,8 @@ from bearinmind.errors import Closed, StoreUnavailable
 from bearinmind.protocols import Job, WorkState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory
-from bearinmind.work import embed
+from bearinmind.work import handlers
+from bearinmind.work.status import EMBED
 from bearinmind.work.worker import MOST_ATTEMPTS, Background
 from support.embedders import TroubledEmbedder, WordEmbedder
 from support.worker_store import Workplace
@@ -29,7 +30,7 @@ def place(clock: FixedClock) -> Workplace:
 def test_a_worker_that_is_told_to_stop_gives_back_what_it_has_not_begun(
     place: Workplace, make: Make
 ) -> None:
-    place.keep(*[make(f"{n} " + "x" * embed.SLICE) for n in range(4)])
+    place.keep(*[make(f"{n} " + "x" * handlers.SLICE) for n in range(4)])
     embedder = TroubledEmbedder(lambda _: worker.stop())
     worker = place.worker(embedder)
 
@@ -39,14 +40,12 @@ def test_a_worker_that_is_told_to_stop_gives_back_what_it_has_not_begun(
 
 
 def test_being_told_to_stop_is_no_failed_attempt(place: Workplace, make: Make) -> None:
-    place.keep(*[make(f"{n} " + "x" * embed.SLICE) for n in range(2)])
+    place.keep(*[make(f"{n} " + "x" * handlers.SLICE) for n in range(2)])
     for _ in range(MOST_ATTEMPTS + 1):
         worker = place.worker(WordEmbedder())
         worker.begin()
-        handler = worker._handlers[embed.KIND]
-        jobs = place.store.claim(
-            [embed.KIND], 9, place.clock(), place.clock() + timedelta(seconds=90)
-        )
+        handler = worker._handlers[EMBED]
+        jobs = place.store.claim([EMBED], 9, place.clock(), place.clock() + timedelta(seconds=90))
         handler(jobs, lambda: True)
 
     assert {job.attempts for job in _claimed(place)} == {0}
@@ -54,7 +53,7 @@ def test_being_told_to_stop_is_no_failed_attempt(place: Workplace, make: Make) -
 
 def _claimed(place: Workplace) -> Sequence[Job]:
     now = place.clock()
-    return place.store.claim([embed.KIND], 9, now, now + timedelta(seconds=90))
+    return place.store.claim([EMBED], 9, now, now + timedelta(seconds=90))
 
 
 def test_a_worker_that_watches_is_woken_and_stopped_from_another_thread(

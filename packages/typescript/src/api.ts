@@ -1054,7 +1054,7 @@ export interface Trace {
 
 /** How often something was done, in steps of a minute or an hour. */
 export interface Traffic {
-  step: bearinmind__protocols__server__Step;
+  step: bearinmind__protocols__store__Step;
   since: string;
   points: (TrafficPoint)[];
 }
@@ -1138,7 +1138,7 @@ export type Verdict = "found" | "perhaps" | "nothing";
 
 /** How often everybody did something, in all and each. */
 export interface WholeTraffic {
-  step: bearinmind__protocols__server__Step;
+  step: bearinmind__protocols__store__Step;
   since: string;
   points: (TrafficPoint)[];
   users: (UserTraffic)[];
@@ -1223,7 +1223,7 @@ export interface bearinmind__learn__model__Refused {
 }
 
 /** The spans of time in which a server counts. */
-export type bearinmind__protocols__server__Step = "minute" | "hour";
+export type bearinmind__protocols__store__Step = "minute" | "hour";
 
 /** One step back along the provenance of a memory. */
 export interface bearinmind__recall__history__Step {

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from bearinmind.accounts.authenticator import Caller
+from bearinmind.accounts.keys import Caller
 from bearinmind.errors import NotAuthenticated
 from bearinmind.protocols import AuditEntry, BrowserSession, Store
 from bearinmind.types import Access, UserId

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bearinmind import errors
 from bearinmind.accounts.keys import (
     OVERLAP,
+    Authenticator,
     Bearer,
     NewKey,
     Terms,
@@ -28,8 +29,7 @@ from bearinmind.remember.secrets import refuse_in_clear
 from bearinmind.types import Access, Key, Scope, UserId, choose
 
 if TYPE_CHECKING:
-    from bearinmind.accounts.authenticator import Authenticator
-    from bearinmind.accounts.people import People
+    from bearinmind.accounts.openid import People
     from bearinmind.accounts.sessions import Sessions
 
 _SHOWN = 12  # characters of an unknown key id in a message: the text may be a part of a key
@@ -232,8 +232,7 @@ class Accounts:
 
     def people(self) -> People:
         """The people whom the providers of the settings vouch for, for a server."""
-        from bearinmind.accounts.openid import Provider  # noqa: PLC0415 (only a server needs it)
-        from bearinmind.accounts.people import People, Rules  # noqa: PLC0415 (likewise)
+        from bearinmind.accounts.openid import People, Provider, Rules  # noqa: PLC0415 (likewise)
 
         known, secret = self.settings, self.settings.oidc_client_secret
         rules = Rules(**{name: getattr(known, f"oidc_{name}") for name in Rules.__slots__})
@@ -251,8 +250,6 @@ class Accounts:
 
     def authenticator(self) -> Authenticator:
         """The check of keys that a server makes for every request."""
-        from bearinmind.accounts.authenticator import Authenticator  # noqa: PLC0415 (only a server needs it)
-
         return Authenticator(
             self.store,
             clock=self.clock,

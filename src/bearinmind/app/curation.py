@@ -5,12 +5,13 @@ What a turn of an agent teaches goes into the same inbox.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from bearinmind import errors
 from bearinmind.app import requests
@@ -55,6 +56,13 @@ from bearinmind.types import (
     UserId,
     choose,
 )
+from bearinmind.work.rounds import Rounds
+
+if TYPE_CHECKING:
+    from bearinmind.app.mind import Mind
+
+_OVERLAP = timedelta(minutes=10)  # clocks differ; what is seen twice is proposed once
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +351,25 @@ def origin_of(names: Mapping[str, str | None], said_at: datetime | None) -> Orig
     """Where and when a turn was said, checked."""
     checked = {name: check_origin(value, name) for name, value in names.items()}
     return Origin(**checked, said_at=check_time(said_at, "said_at"))
+
+
+def curation_rounds(mind: Mind, seconds: float) -> Rounds[Mind]:
+    """Start to review what is new of every user in the background."""
+    since: datetime | None = None  # the first round looks at everything
+
+    def review(mind: Mind, stopping: Callable[[], bool]) -> None:
+        nonlocal since
+        began = datetime.now(UTC)
+        for user in sorted({mind.scope.user, *(user.name for user in mind.accounts.users())}):
+            if stopping():
+                return
+            try:
+                mind.for_user(user).curation.review(propose=True, since=since)
+            except errors.MindError as exc:  # its message may quote what is stored
+                _log.warning("curation failed: %s", exc.code)
+        since = began - _OVERLAP
+
+    return Rounds(mind, review, name="curate", every=seconds, at_once=False)
 
 
 def _judge_of(settings: Settings) -> ChatJudge:

@@ -58,6 +58,7 @@ from bearinmind.types import (
 
 if TYPE_CHECKING:
     from bearinmind.learn.model import Learned, Message
+    from bearinmind.work.rounds import Rounds
 
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
@@ -77,7 +78,7 @@ class Mind(VerbGroups):
     ) -> None:
         """Put the verbs over a store."""
         self._open_parts = wiring.parts_of(store, settings or Settings(), **options)
-        self._threads: Sequence[wiring.BackgroundThread] = ()
+        self._rounds: Sequence[Rounds[Mind]] = ()
         self._is_lent = False
 
     @classmethod
@@ -109,7 +110,7 @@ class Mind(VerbGroups):
         capture = QueryLog.beside(beside, settings.user) if wanted else None
         mind = cls(store, settings, capture=capture, background=background, borrow=borrow)
         if background:
-            mind._threads = wiring.start_threads(mind)
+            mind._rounds = wiring.start_rounds(mind)
         return mind
 
     def for_user(self, user: str, key: str | None = None) -> Self:
@@ -122,8 +123,8 @@ class Mind(VerbGroups):
     def close(self) -> None:
         """Release the store; what waits to be done in the background stays in its queue."""
         if not self._is_lent:
-            for thread in self._threads:
-                thread.close()
+            for rounds in self._rounds:
+                rounds.close()
             self._open_parts.close()
 
     def __enter__(self) -> Self:

@@ -280,22 +280,23 @@ Noun = TypeVar("Noun")
 Check = Callable[[str, object], object]  #: the name and the value -> the value as it is used
 
 
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise _wrong(name, value, "a text")
-    return value
+def _one(noun: type[Noun], expected: str = "") -> Callable[[str, object], Noun]:
+    def check(name: str, value: object) -> Noun:
+        if not isinstance(value, noun):
+            raise _wrong(name, value, expected or f"a {noun.__name__}")
+        return value
+
+    return check
+
+
+_text = _one(str, "a text")
+_flag = _one(bool, "True or False")
 
 
 def _texts(name: str, value: object) -> list[str]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise _wrong(name, value, "a list of texts", "Put it into brackets, even if it is one.")
     return [_text(f"each of {name}", each) for each in value]
-
-
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong(name, value, "True or False")
-    return value
 
 
 def _whole(name: str, value: object) -> int:
@@ -334,15 +335,6 @@ def _each(noun: type[Noun]) -> Callable[[str, object], list[Noun]]:
     def check(name: str, value: object) -> list[Noun]:
         items = value if isinstance(value, Iterable) else [value]
         return [_one(noun)(f"each of {name}", item) for item in items]
-
-    return check
-
-
-def _one(noun: type[Noun]) -> Callable[[str, object], Noun]:
-    def check(name: str, value: object) -> Noun:
-        if not isinstance(value, noun):
-            raise _wrong(name, value, f"a {noun.__name__}")
-        return value
 
     return check
 

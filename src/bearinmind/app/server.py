@@ -39,12 +39,9 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WholeTraffic:
+class WholeTraffic(Traffic):
     """How often everybody did something, in all and each."""
 
-    step: Step
-    since: datetime
-    points: Sequence[TrafficPoint]  #: oldest first; steps in which nothing was done are left out
     users: Sequence[UserTraffic]
 
 

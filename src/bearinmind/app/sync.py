@@ -40,13 +40,14 @@ from bearinmind.sync.model import (
     SyncReport,
     SyncStatus,
 )
-from bearinmind.sync.replica import Replica, SyncLoop, held
+from bearinmind.sync.replica import Replica
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outcome, Resolution, Scope
 from bearinmind.vault.seal import SealingVault
+from bearinmind.work.rounds import Rounds
 from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from bearinmind.sync.wire import HttpSyncServer
 
 Keep = Literal["served", "other"]
+LOCK = "sync"  #: the lock of a store whose holder syncs it
 _LISTED = 50  # pending changes that a status names one by one
 _PAGE = 500
 _CONFLICTS = 1_000  # that are listed at once
@@ -93,7 +95,7 @@ class Sync:
 
     def disconnect(self) -> Peer:
         """Stop syncing and forget the server; own memories stay, copies of others' are removed."""
-        peer = self._peer()
+        peer = self.known_peer()
         copies = shared_copies.held(self.store, self.scope, self.clock())
         shared_copies.purge(self.store, self.scope, [(copy.owner, copy.id) for copy in copies])
         self.store.close_feed(self.scope)
@@ -103,9 +105,16 @@ class Sync:
         """The server that these memories are synced with, if they are."""
         return self.store.peer(self.scope)
 
+    def known_peer(self) -> Peer:
+        """The server that these memories are synced with; raises `PeerNotFound` if they are not."""
+        peer = self.peer()
+        if peer is None:
+            raise errors.PeerNotFound
+        return peer
+
     def run(self, server: Server, advance: Callable[[int], None] = lambda _: None) -> SyncReport:
         """Pull, push and fetch what others share, once; the report names what failed."""
-        self._peer()
+        self.known_peer()
         arrived: list[Subject] = []
         replica = Replica(
             store=self.store,
@@ -129,7 +138,7 @@ class Sync:
 
     def status(self) -> SyncStatus:
         """What was not sent to the server yet, and why."""
-        peer = self._peer()
+        peer = self.known_peer()
         counts: Counter[SubjectKind] = Counter()
         refused: list[Change] = []
         others: list[Change] = []
@@ -216,12 +225,6 @@ class Sync:
             values["content"] = self.remember.reveal(self.scope, other)
         return Changes(**values, always_valid=True)  # its present span is cleared first
 
-    def _peer(self) -> Peer:
-        peer = self.peer()
-        if peer is None:
-            raise errors.PeerNotFound
-        return peer
-
     # ---- a server ------------------------------------------------------------------------------
 
     def server(self) -> ServerSide:
@@ -244,7 +247,8 @@ class Sync:
         if sources:
             propose_claims(self.store, self.scope, [*sources], self.clock())
         found = self.store.conflicts(self.scope, MOST_CONFLICTS)
-        propose_disagreements(self.store, self.scope, [x for x in found if x.pair])
+        if decided := [x for x in found if x.pair]:
+            propose_disagreements(self.store, self.scope, decided)
 
     def renumber(self) -> None:
         """Number the changes of a server anew, after it was restored from a backup.
@@ -355,9 +359,7 @@ class Connection:
 
     def server(self) -> HttpSyncServer:
         """The server that the memories are synced with."""
-        peer = self.memories.peer()
-        if peer is None:
-            raise errors.PeerNotFound
+        peer = self.memories.known_peer()
         text = self.key_file.read() if self.key is None else self.key.get_secret_value()
         return self._server(peer.url, text)
 
@@ -433,35 +435,35 @@ def connection(mind: Mind) -> Connection:
     )
 
 
-def lock_of(store: Path) -> WorkerLock:
-    """The lock of a store: its holder may sync."""
-    path = store.resolve()
-    return WorkerLock(path.with_name(f"{path.name}.sync"))
+def sync_rounds(mind: Mind) -> Rounds[Mind] | None:
+    """Start to sync in the background; None when the setting `sync_seconds` is 0.
 
-
-def sync_loop(mind: Mind) -> SyncLoop[Mind] | None:
-    """Start to sync in the background; None when the setting `sync_seconds` is 0."""
+    Every process that keeps a store open does so. Without the lock it skips a round.
+    """
     seconds = mind.settings.sync_seconds
-    return SyncLoop(mind, every=seconds, sync_once=_sync_once) if seconds else None
+    # A round that closing does not wait for is repeated.
+    return Rounds(mind, _sync, name="sync", every=seconds, patience=5.0) if seconds else None
 
 
-def _sync_once(mind: Mind) -> SyncReport | None:
+def _sync(mind: Mind, _: object) -> None:
     """Sync, if the memories have a server and no other process syncs them."""
     if mind.sync.peer() is None:
-        return None
-    with held(lock_of(mind.settings.beside)) as taken:
+        return
+    with WorkerLock.of(mind.settings.beside, LOCK).held() as taken:
         if not taken:
-            return None
+            return
         with connection(mind).server() as server:
-            return mind.sync.run(server)
+            report = mind.sync.run(server)
+    if report.error is not None:
+        raise report.error
 
 
 @contextmanager
 def in_step(mind: Mind) -> Iterator[None]:
     """Sync in the background for a while."""
-    loop = sync_loop(mind)
+    rounds = sync_rounds(mind)
     try:
         yield
     finally:
-        if loop is not None:
-            loop.close()
+        if rounds is not None:
+            rounds.close()

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
@@ -40,9 +40,8 @@ from bearinmind.text import ids
 from bearinmind.types import Link, Memory, MemoryId, Query, Scope, UserId
 from bearinmind.vault.keys import choose as choose_keys
 from bearinmind.vault.seal import SealingVault
-from bearinmind.work import embed, extract
-from bearinmind.work.compare import Comparing
-from bearinmind.work.status import COMPARE
+from bearinmind.work.handlers import Comparing, Embedding, Extracting
+from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 from bearinmind.work.worker import Background, Handler
 
 if TYPE_CHECKING:
@@ -56,10 +55,7 @@ if TYPE_CHECKING:
     from bearinmind.app.server import Server
     from bearinmind.app.sync import Sync, Transfer
     from bearinmind.app.work import Work
-    from bearinmind.curate.review import CurationThread
-    from bearinmind.sync.replica import SyncLoop
-
-    BackgroundThread: TypeAlias = SyncLoop[Mind] | CurationThread
+    from bearinmind.work.rounds import Rounds
 
 Group = TypeVar("Group", bound="DataclassInstance")
 
@@ -206,7 +202,6 @@ def store_of(settings: Settings, *, create: bool) -> Store:
 
 
 def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, ...]:
-    """The legs that are turned on."""
     every: tuple[Leg, ...] = (
         LexicalLeg(store, LexicalWeights(**settings.lexical)),
         *([DenseLeg(store, active.current)] if settings.embedder != "none" else ()),
@@ -301,10 +296,8 @@ def handlers_of(
         return Finder(store, read).links(scope, memory, clock())
 
     return {
-        embed.KIND: embed.Embedding(store=store, embedders=embedders, clock=clock),
-        extract.KIND: extract.Extracting(
-            store=store, extractor=extractor, clock=clock, certain=certain
-        ),
+        EMBED: Embedding(store=store, embedders=embedders, clock=clock),
+        EXTRACT: Extracting(store=store, extractor=extractor, clock=clock, certain=certain),
         COMPARE: Comparing(
             store=store,
             compare=compare,
@@ -380,30 +373,15 @@ def recall_of(
     )
 
 
-def start_threads(mind: Mind) -> Sequence[BackgroundThread]:
+def start_rounds(mind: Mind) -> Sequence[Rounds[Mind]]:
     """Start what runs beside a memory that stays open: sync and curation, where they are on."""
-    threads: list[BackgroundThread] = []
-    from bearinmind.app.sync import sync_loop  # noqa: PLC0415  not for one recall
+    from bearinmind.app.curation import curation_rounds  # noqa: PLC0415  not for one recall
+    from bearinmind.app.sync import sync_rounds  # noqa: PLC0415  likewise
 
-    if loop := sync_loop(mind):
-        threads.append(loop)
+    rounds = [sync] if (sync := sync_rounds(mind)) else []
     if mind.settings.curate != "off":
-        threads.append(curation_thread(mind, mind.settings.curate_hours * 3600))
-    return threads
-
-
-def curation_thread(
-    mind: Mind, seconds: float, after_round: Callable[[], None] = lambda: None
-) -> CurationThread:
-    """A thread that reviews the memories of every user of a store."""
-    from bearinmind.curate.review import CurationThread  # noqa: PLC0415  few turn it on
-
-    return CurationThread(
-        lambda: (mind.scope.user, *(user.name for user in mind.accounts.users())),
-        lambda user, since: mind.for_user(user).curation.review(propose=True, since=since),
-        seconds,
-        after_round,
-    )
+        rounds.append(curation_rounds(mind, mind.settings.curate_hours * 3600))
+    return rounds
 
 
 # ---- the groups of verbs -------------------------------------------------------------------------

@@ -6,11 +6,9 @@ Rules decide; a chat model may be asked where no rule is sure. Nothing is change
 from __future__ import annotations
 
 import json
-import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from bearinmind.curate import contradictions, duplicates, hygiene
 from bearinmind.curate.apply import has_link, is_still_said
@@ -18,7 +16,7 @@ from bearinmind.curate.candidates import CONSOLIDATION, Candidate, Finding, gath
 from bearinmind.curate.contradictions import contradicts
 from bearinmind.curate.differences import compare_read, read
 from bearinmind.curate.duplicates import Similarity
-from bearinmind.errors import MindError, WorkFailure
+from bearinmind.errors import WorkFailure
 from bearinmind.models.chat import NotAChat, Question, json_object
 from bearinmind.models.outbound_http import CallFailed
 from bearinmind.models.token_budget import MeteredChat
@@ -28,8 +26,6 @@ from bearinmind.protocols import Store
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Scope
 
 _PAGE = 500  # proposals that are read at once
-_log = logging.getLogger(__name__)
-_OVERLAP = timedelta(minutes=10)  # clocks differ; what is seen twice is proposed once
 
 SYSTEM = """\
 You compare a new text with memories that are stored already, each under a number.
@@ -337,50 +333,3 @@ class ChatJudge:
     def close(self) -> None:
         """Release the connections."""
         self._chat.client.close()
-
-
-class CurationThread:
-    """Reviews the new memories of every user at intervals, until it is closed."""
-
-    def __init__(
-        self,
-        users: Callable[[], Iterable[str]],
-        review: Callable[[str, datetime | None], object],
-        seconds: float,
-        after_round: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Start the thread: `review` gets a user, and the time since when memories are new."""
-        self._users = users
-        self._review = review
-        self._seconds = seconds
-        self._after_round = after_round
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="bearinmind-curate", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop the thread; a review that has begun is finished first."""
-        self._closing.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        since: datetime | None = None  # the first round looks at everything
-        while not self._closing.wait(self._seconds):
-            began = datetime.now(UTC)
-            self._round(since)
-            since = began - _OVERLAP
-            self._after_round()
-
-    def _round(self, since: datetime | None) -> None:
-        try:
-            users = sorted({*self._users()})
-        except MindError as exc:
-            _log.warning("curation could not list the users: %s", exc.code)
-            return
-        for user in users:
-            if self._closing.is_set():
-                return
-            try:
-                self._review(user, since)
-            except MindError as exc:  # its message may quote what is stored
-                _log.warning("curation failed: %s", exc.code)

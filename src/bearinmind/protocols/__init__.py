@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bearinmind.changes import Gone as Gone
+from bearinmind.changes import History as History
+from bearinmind.changes import Received as Received
+from bearinmind.changes import Sealed as Sealed
+from bearinmind.changes import Settled as Settled
+from bearinmind.changes import SubjectState as SubjectState
 from bearinmind.protocols.graph import Connections as Connections
 from bearinmind.protocols.graph import Extractor as Extractor
 from bearinmind.protocols.graph import Graph as Graph
@@ -11,16 +17,10 @@ from bearinmind.protocols.graph import GraphCounts as GraphCounts
 from bearinmind.protocols.graph import GraphSearch as GraphSearch
 from bearinmind.protocols.graph import ReadSoFar as ReadSoFar
 from bearinmind.protocols.memories import AgentSession as AgentSession
-from bearinmind.protocols.memories import Gone as Gone
-from bearinmind.protocols.memories import History as History
 from bearinmind.protocols.memories import Links as Links
 from bearinmind.protocols.memories import Memories as Memories
 from bearinmind.protocols.memories import Page as Page
-from bearinmind.protocols.memories import Received as Received
-from bearinmind.protocols.memories import Sealed as Sealed
-from bearinmind.protocols.memories import Settled as Settled
 from bearinmind.protocols.memories import Statistics as Statistics
-from bearinmind.protocols.memories import SubjectState as SubjectState
 from bearinmind.protocols.memories import Syncing as Syncing
 from bearinmind.protocols.memories import every_memory as every_memory
 from bearinmind.protocols.search import Current as Current
@@ -44,26 +44,26 @@ from bearinmind.protocols.search import Reranker as Reranker
 from bearinmind.protocols.search import Spaces as Spaces
 from bearinmind.protocols.search import SpaceState as SpaceState
 from bearinmind.protocols.search import Unavailable as Unavailable
-from bearinmind.protocols.server import BrowserSession as BrowserSession
-from bearinmind.protocols.server import BrowserSessions as BrowserSessions
-from bearinmind.protocols.server import DeadJob as DeadJob
-from bearinmind.protocols.server import OwnerSize as OwnerSize
-from bearinmind.protocols.server import OwnerUse as OwnerUse
-from bearinmind.protocols.server import ServerCounts as ServerCounts
-from bearinmind.protocols.server import Step as Step
-from bearinmind.protocols.server import TrafficCount as TrafficCount
-from bearinmind.protocols.server import TrafficKind as TrafficKind
-from bearinmind.protocols.server import TrafficPoint as TrafficPoint
-from bearinmind.protocols.server import UserTraffic as UserTraffic
 from bearinmind.protocols.store import Accounts as Accounts
 from bearinmind.protocols.store import AuditEntry as AuditEntry
+from bearinmind.protocols.store import BrowserSession as BrowserSession
+from bearinmind.protocols.store import BrowserSessions as BrowserSessions
+from bearinmind.protocols.store import DeadJob as DeadJob
 from bearinmind.protocols.store import Finding as Finding
+from bearinmind.protocols.store import OwnerSize as OwnerSize
+from bearinmind.protocols.store import OwnerUse as OwnerUse
 from bearinmind.protocols.store import Secrets as Secrets
+from bearinmind.protocols.store import ServerCounts as ServerCounts
 from bearinmind.protocols.store import Shares as Shares
 from bearinmind.protocols.store import Sighting as Sighting
+from bearinmind.protocols.store import Step as Step
 from bearinmind.protocols.store import Store as Store
 from bearinmind.protocols.store import StoreFacts as StoreFacts
+from bearinmind.protocols.store import TrafficCount as TrafficCount
+from bearinmind.protocols.store import TrafficKind as TrafficKind
+from bearinmind.protocols.store import TrafficPoint as TrafficPoint
 from bearinmind.protocols.store import User as User
+from bearinmind.protocols.store import UserTraffic as UserTraffic
 from bearinmind.protocols.store import Vault as Vault
 from bearinmind.protocols.work import Inbox as Inbox
 from bearinmind.protocols.work import Job as Job

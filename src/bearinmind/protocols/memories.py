@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bearinmind.changes import (
     Change,
-    ConflictState,
     Feed,
-    LinkState,
+    History,
     Peer,
-    ShareState,
+    Received,
+    Sealed,
+    Settled,
     Subject,
+    SubjectState,
     SyncConflict,
     Verdict,
 )
-from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Outcome, Scope, Space, UserId
+from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Outcome, Scope, Space
 
 if TYPE_CHECKING:  # numpy
     from bearinmind.protocols.search import Vector
@@ -40,27 +42,6 @@ def every_memory(store: Memories, filter: Filter, at_once: int = 500) -> Iterato
     while memories := store.browse(filter, page):
         yield from memories
         page = replace(page, after=(memories[-1].created_at, memories[-1].id))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
-    """The content of a sensitive memory from one version on, encrypted and bound to its place."""
-
-    owner: UserId
-    id: MemoryId
-    version: int
-    key_id: str  #: which key opens it
-    nonce: bytes
-    ciphertext: bytes
-    fingerprint: bytes  #: equal for equal texts of an owner; tells nothing without the key
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """A memory as it travels between stores: every version, the present one last."""
-
-    versions: tuple[Memory, ...]
-    sealed: tuple[Sealed, ...] = ()  #: what its sensitive versions say
 
 
 class AgentSession(NamedTuple):
@@ -217,34 +198,6 @@ class Links(LinkReads, Protocol):
 
 
 # ---- changes ------------------------------------------------------------------------------------
-
-
-class Gone(NamedTuple):
-    """A memory that was purged, or never was."""
-
-    digests: tuple[str, ...] = ()  #: that identify its versions
-
-
-SubjectState = History | Gone | LinkState | ShareState | ConflictState
-
-
-class Received(NamedTuple):
-    """A state that a subject is to have."""
-
-    subject: Subject
-    state: SubjectState
-    expected: int  #: the number that it must have here; 0: it never changed or is not pending
-    settled: bool = False  #: the server has exactly this state already (a replica)
-    peer_number: int | None = None  #: the number that it has on the server (a replica)
-    conflict: SyncConflict | None = None  #: to be kept and sent with it
-
-
-class Settled(NamedTuple):
-    """A change of a replica that its server has taken."""
-
-    subject: Subject
-    number: int  #: under which it was pending here
-    peer_number: int  #: that it has there now
 
 
 class Syncing(Protocol):

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
+from bearinmind.changes import flaw_of_judgement
 from bearinmind.outdates import verdicts
 from bearinmind.protocols import History, Sealed, Store
-from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text, draft_values
 from bearinmind.remember.resolve import Resolved, resolve, superseding
 from bearinmind.remember.secrets import (

@@ -21,9 +21,8 @@ from bearinmind.store import backup_files
 from bearinmind.store.backup_files import BLOCK, BackupFacts, BlockReader, BlockWriter, Manifest
 from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import Advance, Description, Shifts, open_move
-from bearinmind.store.sqlite import schema
 from bearinmind.store.sqlite.endpoint import SqliteEndpoint
-from bearinmind.store.sqlite.file import SqliteFile, translated
+from bearinmind.store.sqlite.file import SqliteFile, is_current, translated
 from bearinmind.text.store_name import StoreFile, StoreName
 
 
@@ -239,7 +238,7 @@ def _assemble(reader: BlockReader, manifest: Manifest, path: Path, advance: Adva
 def _check(path: Path) -> None:
     """Raise unless a file is a whole store, of this release or of an earlier one."""
     with translated(path), closing(sqlite3.connect(path)) as connection:
-        schema.is_current(connection, str(path))
+        is_current(connection, str(path))
         found = [text for [text] in connection.execute("PRAGMA integrity_check(5)")]
     if found != ["ok"]:
         raise errors.StoreDamaged(f"the store is damaged: {'; '.join(found)}")

@@ -65,7 +65,6 @@ class Manifest:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All blocks."""
         return self.store + self.shifts
 
 
@@ -246,7 +245,6 @@ class BlockReader:
     identities: Sequence[Any]  #: of age; none for a backup that is not encrypted
 
     def kept(self, block: Block) -> bytes:
-        """A block as it is kept."""
         kept = self.blocks.read(block.kept)
         if kept is None:
             raise _damaged(self.place, f"the block {block.kept[:12]} is missing")
@@ -255,7 +253,6 @@ class BlockReader:
         return kept
 
     def content(self, block: Block) -> bytes:
-        """The content of a block."""
         kept = self.kept(block)
         if self.identities:
             kept = self._decrypted(kept)

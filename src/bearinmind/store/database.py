@@ -7,17 +7,18 @@ among the parameters is a list to the statement too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol
 
 from bearinmind.errors import StoreUnavailable
-from bearinmind.protocols import Finding, LexicalStatistics
+from bearinmind.protocols import Finding
 from bearinmind.text.analysis import Entry
-from bearinmind.text.sql_statements import SHARED, statements_of
-from bearinmind.types import Memory, Scope, Space, UserId
+from bearinmind.text.sql_statements import statements_of
+from bearinmind.types import Memory, Space, UserId
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vectors
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 NOTHING: Parameters = {}
-
-
-def form_of(statement: str, parameters: Parameters) -> str:
-    """The name of the form of a statement that serves these parameters.
-
-    With a reader among them it is the form that shows only what is shared with the reader. A
-    statement without such a form does not exist then, and so cannot run for a reader by mistake.
-    """
-    return statement + SHARED if "reader" in parameters else statement
 
 
 class Transaction(Protocol):
@@ -108,58 +100,7 @@ class Database(Protocol):
         """The parameters of `keep_vector` for each of `count` vectors of a space."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """A write transaction of one owner, who is a parameter of every statement."""
-
-    transaction: Transaction
-    owner: UserId
-
-    def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
-        return self.transaction.rows(statement, self._placed(parameters))
-
-    def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
-        return self.transaction.row(statement, self._placed(parameters))
-
-    def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
-        return self.transaction.rows_of_each(statement, [*map(self._placed, each)])
-
-    def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
-        return self.transaction.change(statement, self._placed(parameters))
-
-    def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        return self.transaction.change_each(statement, [*map(self._placed, each)])
-
-    def insert(self, statement: str, each: Sequence[Parameters]) -> None:
-        self.transaction.insert(statement, [*map(self._placed, each)])
-
-    def numbers(self, count: int) -> Sequence[int | None]:
-        return self.transaction.numbers(self.owner, count)
-
-    def _placed(self, parameters: Parameters) -> Parameters:
-        return {**parameters, "owner": self.owner}
-
-
-class OnDatabase:
-    """The base of every part of a store: its database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @contextmanager
-    def _writing(self, scope: Scope) -> Iterator[Owned]:
-        """A write transaction of a scope."""
-        with self._database.writing(scope.user) as transaction:
-            yield Owned(transaction, scope.user)
-
-    def _read(self, scope: Scope, statement: str, **parameters: object) -> list[Row]:
-        """All rows of a statement that reads what the owner of a scope has."""
-        return self._database.read(statement, {**parameters, "owner": scope.user})
-
-    def scrub(self) -> bool:
-        raise NotImplementedError
-
-
+SQL_FOLDER = files("bearinmind.store").joinpath("sql")
 _STATEMENT_FILES = {
     "sqlite": (
         *("queries", "graph", "sharing", "accounts", "erase", "server"),
@@ -181,9 +122,18 @@ def read_sql(dialect: str, name: str) -> LiteralString:
 
     It ships with the package, so it is as literal as code.
     """
-    folder = files("bearinmind.store").joinpath("sql")
-    own, common = folder.joinpath(dialect, name), folder.joinpath("common", name)
+    own, common = SQL_FOLDER.joinpath(dialect, name), SQL_FOLDER.joinpath("common", name)
     return own.read_text("utf-8") + (common.read_text("utf-8") if common.is_file() else "")
+
+
+_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+
+
+def migration_files(folder: Traversable) -> dict[int, str]:
+    """The file names of all migrations by number; schema.sql was first published as number 1."""
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    numbered = {int(match[1]): match[0] for match in map(_MIGRATION.fullmatch, names) if match}
+    return dict(sorted(numbered.items()))
 
 
 def load_statements(dialect: str) -> Mapping[str, LiteralString]:
@@ -218,63 +168,3 @@ def integrity_findings(database: Database, *, partly: bool = False) -> list[Find
     [[dead, error]] = database.read("count_dead")
     detail = f"{dead} jobs given up" + (f": {error}" if error else "")
     return [*findings, Finding(name="work", good=dead == 0, detail=detail)]
-
-
-# ---- how frequent terms are, remembered; and which of them decide the ranking -------------------
-
-_ENOUGH = 4  # matches for each memory wanted; docs/adr/0005 has what fewer and more cost
-_FEWER = 1  # matches for each memory wanted, where the next term is a common one
-
-
-class Estimates:
-    """Remembers counts of an index while it keeps its size, give or take 1 %.
-
-    Scores need the magnitude of a count, not its last digit, and counting a common term costs as
-    much as finding it. That a term does not occur is never remembered: it may be stored next.
-    """
-
-    def __init__(self, *, most: int) -> None:
-        self.total = 0
-        self._length = 0
-        self._most = most
-        self._frequency: dict[str, int] = {}
-        self._counted_at = 0  # how large the index was when the first of them was counted
-
-    def refresh(self, total: int, length: int) -> bool:
-        """Note how much the index holds now; True when the counts are forgotten because of that."""
-        self.total, self._length = total, length
-        grown = abs(total - self._counted_at) * 100 > self._counted_at
-        if grown or len(self._frequency) > self._most:
-            self._frequency, self._counted_at = {}, total
-            return True
-        return False
-
-    def known(self, terms: Iterable[str]) -> dict[str, int]:
-        """What is remembered of these terms."""
-        frequency = self._frequency  # another thread may begin a new one
-        return {term: frequency[term] for term in terms if term in frequency}
-
-    def remember(self, counted: Mapping[str, int]) -> None:
-        """Keep what was counted."""
-        self._frequency.update({term: count for term, count in counted.items() if count})
-
-    def statistics(self, frequency: Mapping[str, int]) -> LexicalStatistics:
-        """Frequencies, with the size of the index as it was last read."""
-        average = self._length / self.total if self.total else 0.0
-        return LexicalStatistics(self.total, average, frequency)
-
-
-def deciding(matching: Mapping[str, float], limit: int) -> list[str]:
-    """The rarest terms that together match enough memories for the limit.
-
-    That is several times as many as are wanted, or fewer where the next term would match more than
-    all of them together.
-    """
-    chosen: list[str] = []
-    total = 0.0
-    for term, more in sorted(matching.items(), key=lambda each: (each[1], each[0])):
-        if total >= _ENOUGH * limit or (total >= _FEWER * limit and more > total):
-            break
-        chosen.append(term)
-        total += more
-    return chosen

@@ -10,8 +10,8 @@ from bearinmind.concepts import ConceptName, Extraction, Mention, Merge, Stateme
 from bearinmind.errors import AlreadyMerged, ConceptNotFound
 from bearinmind.protocols import Job
 from bearinmind.store import rows
-from bearinmind.store.database import Owned
 from bearinmind.store.graph_search import ROLE_BITS, GraphSearchInDatabase
+from bearinmind.store.rows import Owned
 from bearinmind.types import Memory, MemoryId, Scope, UserId
 
 
@@ -28,11 +28,9 @@ class _ReadVersion(NamedTuple):
     extraction: Extraction
 
     def source(self) -> StatementSource:
-        """The source of its statements."""
         return StatementSource(self.target, self.since, self.until, self.row)
 
     def statements(self) -> list[Statement]:
-        """Its statements, each once."""
         return [*dict.fromkeys(filter(relates_two, self.extraction.statements))]
 
 

@@ -9,9 +9,10 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from bearinmind.concepts import Concept, ConceptName, Kind, Mentioned, Merge, Relation, Role
-from bearinmind.protocols import GraphCounts, ReadSoFar
+from bearinmind.protocols import GraphCounts
 from bearinmind.store import rows
-from bearinmind.store.database import Database, OnDatabase, Parameters, Row
+from bearinmind.store.database import Database, Parameters, Row
+from bearinmind.store.rows import OnDatabase
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, MemoryId, Scope
 
@@ -44,11 +45,9 @@ class _ConceptGroup(NamedTuple):
         return (self.number, *self.members)
 
     def mentioned(self, id: MemoryId, role: Role) -> Mentioned:
-        """A mention of it by a memory."""
         return Mentioned(id, self.name, role, self.memories, self.subjects)
 
     def concept(self, label: str, kind: str) -> Concept:
-        """The concept, for callers."""
         return Concept(
             name=self.name,
             label=label,
@@ -60,7 +59,7 @@ class _ConceptGroup(NamedTuple):
 
 
 class GraphSearchInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.GraphSearch`.
+    """Satisfies `bearinmind.protocols.GraphSearch`, but for `read_so_far`, which is in `memories`.
 
     The counts of a concept are the sums over its names: a memory that mentions it by two of them
     counts twice. A memory mentions a concept in one role, the strongest that it has.
@@ -156,10 +155,6 @@ class GraphSearchInDatabase(OnDatabase):
     def graph_counts(self, scope: Scope) -> GraphCounts:
         return GraphCounts(*self._database.read("graph_counts", {"owner": scope.user})[0])
 
-    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
-        [(known, waiting)] = self._database.read("read_so_far", {"owner": scope.user, "jobs": jobs})
-        return ReadSoFar(bool(known), waiting)
-
     # ---- from rows to values -------------------------------------------------------------------
 
     def _related(self, filter: Filter, records: list[tuple[Any, ...]]) -> list[Relation]:
@@ -168,7 +163,7 @@ class GraphSearchInDatabase(OnDatabase):
         evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in records}
         for number, id_ in self._database.read("evidence_of", rows.from_filter(filter) | wanted):
             evidence[number].append(id_)
-        return [_to_relation(row, evidence[row[0]]) for row in records]
+        return [rows.to_noun(Relation, (*row, tuple(evidence[row[0]]))) for row in records]
 
 
 def _concept_groups(records: Iterable[Sequence[Any]], first: int) -> dict[int, _ConceptGroup]:
@@ -228,23 +223,6 @@ def _newest(by_number: Mapping[int, list[_Version]], concept: _ConceptGroup) -> 
 
 def _by_names(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
     return {"owner": scope.user, "names": [*dict.fromkeys(names)]}
-
-
-def _to_relation(row: Sequence[Any], evidence: Sequence[MemoryId]) -> Relation:
-    number, source, type_, target, weight, valid_from, valid_to, recorded, retracted, origin = row
-    return Relation(
-        number=number,
-        source=ConceptName(source),
-        type=type_,
-        target=ConceptName(target),
-        weight=weight,
-        valid_from=rows.to_optional_time(valid_from),
-        valid_to=rows.to_optional_time(valid_to),
-        recorded_at=rows.to_time(recorded),
-        retracted_at=rows.to_end(retracted),
-        origin=origin,
-        evidence=tuple(evidence),
-    )
 
 
 def visible_concepts(

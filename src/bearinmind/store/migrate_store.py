@@ -161,7 +161,6 @@ class Move:
         return [Compared(table.name, actual.rows, str(actual)) for table, _, actual in digests]
 
     def _digests(self, table: Table, there: Snapshot, advance: Advance) -> tuple[Digest, Digest]:
-        """The digests of a table in the source and in the target."""
         expected, actual = Digest(), Digest()
         for page in self._source_rows.pages(table):
             expected.add(page.rows)
@@ -242,7 +241,6 @@ class Description(NamedTuple):
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Description:
-        """The description of a store."""
         facts = {name: [rows, str(mark)] for name, rows, mark in snapshot.read("moving_facts")}
         described = {"release": version("bearinmind"), "tables": facts}
         counts = {name: rows for name, (rows, _) in facts.items()}
@@ -287,7 +285,6 @@ class Progress(NamedTuple):
 
 
 def _is_unfinished(target: Endpoint) -> bool:
-    """Whether a move into a store was begun and not ended."""
     return bool(target.is_there() and target.database.read("is_unfinished")[0][0])
 
 
@@ -317,7 +314,6 @@ def _begin(target: Endpoint, described: Description) -> Progress:
 
 
 def _refuse_unless_empty(target: Endpoint, holds_anything: list[Row]) -> None:
-    """Raise if the target holds anything."""
     if holds_anything[0][0]:
         raise errors.StoreNotEmpty(f"{target.place} is not empty")
 
@@ -338,7 +334,6 @@ class Digest:
     total: int = 0
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Add rows."""
         for row in rows:
             hashed = blake2b(marshal.dumps(row, _PLAIN), digest_size=_BYTES)
             self.rows += 1

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Job, WorkCount, WorkState
 from bearinmind.store import rows, writes
-from bearinmind.store.database import Database, OnDatabase, Row, Transaction
+from bearinmind.store.database import Database, Row, Transaction
+from bearinmind.store.rows import OnDatabase
 from bearinmind.store.spaces import keep_vectors
 from bearinmind.types import Link, Scope, Space
 

@@ -1,16 +1,19 @@
-"""Translates between the nouns and the rows of a store."""
+"""Rows of a store: how those of one owner are read and written, and the nouns that they are."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from bearinmind.changes import ConflictKind, Subject, SubjectKind, SyncConflict
 from bearinmind.protocols import LexicalMatch
+from bearinmind.store.database import NOTHING, Database, Parameters, Row, Transaction
+from bearinmind.text.sql_statements import SHARED
 from bearinmind.types import (
     Decider,
     Filter,
@@ -21,6 +24,7 @@ from bearinmind.types import (
     MemoryId,
     Provenance,
     Right,
+    Scope,
     Share,
     Space,
     Trust,
@@ -62,6 +66,11 @@ def from_end(time: datetime | None) -> int:
     return NOT_YET if time is None else (time - _EPOCH) // _MICROSECOND
 
 
+def from_day(day: date) -> int:
+    """Days since 1970."""
+    return (day - _EPOCH.date()).days
+
+
 def from_noun(noun: object) -> dict[str, Any]:
     """The fields of a noun as parameters, times as microseconds; not for hot paths."""
     parameters = {name: getattr(noun, name) for name in type(noun).__annotations__}
@@ -75,9 +84,10 @@ def from_noun(noun: object) -> dict[str, Any]:
 
 #: How a column becomes the field of that name, where it is not the value itself.
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys((*_ENDS, "undone_at"), to_end),
+    **dict.fromkeys((*_ENDS, "retracted_at", "undone_at"), to_end),
     **dict.fromkeys(("at", "created_at", "decided_at", "merged_at"), to_optional_time),
-    **dict.fromkeys(("pulled_at", "pushed_at", "shared_at"), to_optional_time),
+    **dict.fromkeys(("pulled_at", "pushed_at", "shared_at", "recorded_at"), to_optional_time),
+    **dict.fromkeys(("valid_from", "valid_to"), to_optional_time),
 }
 
 
@@ -281,3 +291,66 @@ def _to_provenance(
     return Provenance(
         agent=agent, session=session, project=project, source=source, trust=Trust(trust)
     )
+
+
+# ---- reading and writing rows --------------------------------------------------------------------
+
+
+def form_of(statement: str, parameters: Parameters) -> str:
+    """The name of the form of a statement that serves these parameters.
+
+    With a reader among them it is the form that shows only what is shared with the reader. A
+    statement without such a form does not exist then, and so cannot run for a reader by mistake.
+    """
+    return statement + SHARED if "reader" in parameters else statement
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A write transaction of one owner, who is a parameter of every statement."""
+
+    transaction: Transaction
+    owner: UserId
+
+    def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        return self.transaction.rows(statement, self._placed(parameters))
+
+    def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
+        return self.transaction.row(statement, self._placed(parameters))
+
+    def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
+        return self.transaction.rows_of_each(statement, [*map(self._placed, each)])
+
+    def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
+        return self.transaction.change(statement, self._placed(parameters))
+
+    def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
+        return self.transaction.change_each(statement, [*map(self._placed, each)])
+
+    def insert(self, statement: str, each: Sequence[Parameters]) -> None:
+        self.transaction.insert(statement, [*map(self._placed, each)])
+
+    def numbers(self, count: int) -> Sequence[int | None]:
+        return self.transaction.numbers(self.owner, count)
+
+    def _placed(self, parameters: Parameters) -> Parameters:
+        return {**parameters, "owner": self.owner}
+
+
+class OnDatabase:
+    """The base of every part of a store: its database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @contextmanager
+    def _writing(self, scope: Scope) -> Iterator[Owned]:
+        with self._database.writing(scope.user) as transaction:
+            yield Owned(transaction, scope.user)
+
+    def _read(self, scope: Scope, statement: str, **parameters: object) -> list[Row]:
+        """All rows of a statement that reads what the owner of a scope has."""
+        return self._database.read(statement, {**parameters, "owner": scope.user})
+
+    def scrub(self) -> bool:
+        raise NotImplementedError

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from bearinmind.changes import digest
 from bearinmind.protocols import DenseAnswer, KnownSpace, NearestSearch, SpaceState, Unavailable
 from bearinmind.store import rows
-from bearinmind.store.database import (
-    Database,
-    OnDatabase,
-    Owned,
-    Parameters,
-    Row,
-    Transaction,
-)
+from bearinmind.store.database import Database, Parameters, Row, Transaction
+from bearinmind.store.rows import OnDatabase, Owned
 from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
 
@@ -35,7 +29,6 @@ class SpacesInDatabase(OnDatabase):
 
     @property
     def _vectors(self) -> VectorSearch:
-        """The vector search of the dialect."""
         raise NotImplementedError
 
     def meaning_off(self) -> Unavailable | None:
@@ -189,7 +182,6 @@ def keep_vectors(
 
 
 def _counted(transaction: Transaction) -> list[KnownSpace]:
-    """Every space with the number of its vectors."""
     return _to_known(transaction.rows("spaces"), dict(transaction.rows("vectors_by_space")))
 
 

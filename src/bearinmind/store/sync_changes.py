@@ -14,22 +14,29 @@ from bearinmind.changes import (
     Feed,
     LinkState,
     Peer,
+    Refused,
     ShareState,
+    Stale,
     Subject,
     SubjectKind,
     SyncConflict,
+    Taken,
     Verdict,
     conflict_subject,
+    flaw_of,
+    last_kept,
     link_subject,
+    marks,
     memory_subject,
     share_subject,
+    versions_kept,
 )
 from bearinmind.errors import KeyRetired, MindError, SupersedeCycle
 from bearinmind.proposals import CONCEALED
 from bearinmind.protocols import Gone, History, Received, Sealed, Settled, SubjectState
-from bearinmind.receipts import Noted, Receipts, flaw_of, last_kept, marks, versions_kept
 from bearinmind.store import rows, writes
-from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row
+from bearinmind.store.database import Database, Parameters, Row
+from bearinmind.store.rows import OnDatabase, Owned
 from bearinmind.store.writes import BulkInsert, content_hashes, place_of
 from bearinmind.types import LinkKind, Memory, MemoryId, Scope, Share
 
@@ -180,20 +187,20 @@ def _to_history(records: Sequence[Row]) -> History | Gone:
     return History(versions=tuple(versions), sealed=tuple(sealed))
 
 
-def _to_share(records: Sequence[Row]) -> ShareState:
-    return ShareState(rows.to_share(records[0]) if records else None)
-
-
-def _to_conflict(records: Sequence[Row]) -> ConflictState:
-    return ConflictState(rows.to_conflict(records[0])._replace(number=0) if records else None)
-
-
 #: The statement that reads the states of a kind, and how the rows of one name become its state.
 _STATES: Mapping[SubjectKind, tuple[str, Callable[[Sequence[Row]], SubjectState]]] = {
     SubjectKind.MEMORY: ("histories_of", _to_history),
     SubjectKind.LINK: ("links_named", lambda found: LinkState(tuple(map(rows.to_link, found)))),
-    SubjectKind.SHARE: ("shares_named", _to_share),
-    SubjectKind.CONFLICT: ("conflicts_named", _to_conflict),
+    SubjectKind.SHARE: (
+        "shares_named",
+        lambda found: ShareState(rows.to_share(found[0]) if found else None),
+    ),
+    SubjectKind.CONFLICT: (
+        "conflicts_named",
+        lambda found: ConflictState(
+            rows.to_conflict(found[0])._replace(number=0) if found else None
+        ),
+    ),
 }
 
 
@@ -245,7 +252,66 @@ def keep_conflict(transaction: Owned, conflict: SyncConflict) -> Subject:
 
 # ---- what is received ----------------------------------------------------------------------------
 
+Noted = dict[Subject, tuple[str, ...]]  #: what changed, in order; of a purged memory its digests
 _NOTHING = History(versions=())
+
+
+class _Receipts:
+    """Says which of the received states are taken, and what is to be numbered for it.
+
+    Whether a thing changed meanwhile goes by the numbers from before all of them: what one of them
+    brings about, such as a purge that ends links, does not make the others stale.
+    """
+
+    def __init__(self, numbers: Mapping[Subject, int]) -> None:
+        self._before = numbers
+        self._verdicts: list[tuple[Subject, Callable[[int], Verdict]]] = []  # by the new number
+        self._pending: dict[Subject, bool] = {}  # of what was taken: whether it has a new number
+        self._noted: dict[Subject, tuple[str, ...] | None] = {}  # None: settled
+
+    def is_stale(self, received: Received) -> bool:
+        """Whether a subject has another number than the sender of its state knew."""
+        if self._pending.get(received.subject):
+            return True  # it was taken a moment ago, and nobody knows its new number yet
+        before = self._before.get(received.subject, 0)
+        return received.expected != (0 if received.subject in self._pending else before)
+
+    def stale(self, received: Received) -> None:
+        """Refuse a state whose subject has another number by now."""
+        self._verdicts.append((received.subject, Stale))
+
+    def refuse(self, received: Received, error: MindError) -> None:
+        """Refuse a state that cannot be taken as it is."""
+        self._verdicts.append((received.subject, lambda _: Refused(error)))
+
+    def take(
+        self, received: Received, gone: Sequence[str] = (), besides: Sequence[Subject] = ()
+    ) -> None:
+        """Take a state; `besides` changed with it, as the links of a purged memory do."""
+        self._verdicts.append((received.subject, Taken))
+        self._pending[received.subject] = not received.settled
+        self._note(received.subject, None if received.settled else tuple(gone))
+        for subject in besides:
+            self._note(subject, ())
+
+    def _note(self, subject: Subject, gone: tuple[str, ...] | None) -> None:
+        self._noted.pop(subject, None)  # its place is that of its last change
+        self._noted[subject] = gone
+
+    @property
+    def noted(self) -> Noted:
+        """The changes that get the next numbers."""
+        return {subject: gone for subject, gone in self._noted.items() if gone is not None}
+
+    @property
+    def settled(self) -> list[Subject]:
+        """The subjects that lose their numbers."""
+        return [subject for subject, gone in self._noted.items() if gone is None]
+
+    def verdicts(self, given: Mapping[Subject, int]) -> list[Verdict]:
+        """A verdict for each, once the next numbers were given."""
+        after = {**self._before, **dict.fromkeys(self.settled, 0), **given}
+        return [verdict(after.get(subject, 0)) for subject, verdict in self._verdicts]
 
 
 class _Reception:
@@ -257,7 +323,7 @@ class _Reception:
         self._database = database
         self._transaction = transaction
         subjects = [each.subject for each in received if each.subject.is_sound]
-        self._receipts = Receipts(numbers_in("change_numbers", transaction.rows, subjects))
+        self._receipts = _Receipts(numbers_in("change_numbers", transaction.rows, subjects))
         memories = [subject for subject in subjects if subject.kind is SubjectKind.MEMORY]
         self._present = states_in(transaction.rows, memories)
         self._new: dict[Subject, History] = {}
@@ -266,7 +332,6 @@ class _Reception:
         self.text_is_gone = False  #: the text of some version was removed
 
     def consider(self, received: Received) -> None:
-        """Apply one received state, or refuse it."""
         if self._receipts.is_stale(received):
             self._receipts.stale(received)
             return
@@ -341,7 +406,6 @@ class _Reception:
         self._receipts.take(received, besides=besides)
 
     def _history(self, subject: Subject) -> History:
-        """The stored history of a memory."""
         if subject in self._new:  # it came a moment ago
             return self._new[subject]
         state = self._present.get(subject)

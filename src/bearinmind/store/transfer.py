@@ -32,12 +32,10 @@ class Table(NamedTuple):
         return {name: _FIRST[name] for name in self.key}
 
     def key_of(self, row: Row) -> Parameters:
-        """The key of a row."""
         named = self.named(row)
         return {name: named[name] for name in self.key}
 
     def named(self, row: Row) -> dict[str, Any]:
-        """A row by its columns."""
         return dict(zip(self.columns, row, strict=True))
 
 

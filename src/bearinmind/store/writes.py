@@ -18,7 +18,8 @@ from bearinmind.errors import DuplicateLink, KeyRetired, SupersedeCycle
 from bearinmind.proposals import CONCEALED, REDACTED
 from bearinmind.protocols import History, Sealed
 from bearinmind.store import graph, rows, spaces
-from bearinmind.store.database import Database, Owned, Parameters, Version
+from bearinmind.store.database import Database, Parameters, Version
+from bearinmind.store.rows import Owned
 from bearinmind.text import analysis
 from bearinmind.text.ids import new_id
 from bearinmind.types import AlreadyKnown, Link, LinkKind, Memory, MemoryId, Outcome, Stored
@@ -211,7 +212,6 @@ class BulkInsert:
 
     @property
     def kept(self) -> list[MemoryId]:
-        """The ids of the new ones."""
         return [*self._kept]
 
     def keep(self) -> None:

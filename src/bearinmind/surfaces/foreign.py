@@ -30,7 +30,7 @@ from bearinmind.learn.model import Learned, Refusal
 from bearinmind.remember import admit
 from bearinmind.remember.admit import check_time
 from bearinmind.remember.secrets import masked
-from bearinmind.store.sqlite.schema import APPLICATION_ID
+from bearinmind.store.sqlite.file import APPLICATION_ID
 from bearinmind.surfaces.lines import STANDARD, numbered, opened
 from bearinmind.surfaces.transfer import Advance, Import, Imported, Problem
 from bearinmind.text import ids

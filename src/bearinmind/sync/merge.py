@@ -176,7 +176,6 @@ def _rewritten(
 def _made(
     merged: _History, like: Memory, chosen: Fields, sealing: Sealing, now: datetime
 ) -> tuple[Memory, tuple[Sealed, ...]]:
-    """A version with these fields."""
     number, at = merged.next_version(now)
     edited: dict[str, Any] = {name: chosen[name] for name in _EDITED}
     edited["valid_from"], edited["valid_to"] = cast("_Span", chosen["validity"])

@@ -124,8 +124,8 @@ def size_of(state: SubjectState) -> int:
 # ---- protocols ---------------------------------------------------------------------------------
 
 
-class SyncServer(Protocol):
-    """A server, as one user's replica sees it: the changes of that user."""
+class Server(Protocol):
+    """A server, as one user's replica sees it: their changes, and what others share with them."""
 
     def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
         """The changes behind a number; with a space key also vectors, if it is the server's too.
@@ -140,12 +140,8 @@ class SyncServer(Protocol):
         `FeedRestarted` is raised, and nothing taken, if the epoch is not the server's.
         """
 
-
-class SharingServer(Protocol):
-    """A server, as a reader of others' memories sees it."""
-
-    def shared(self, mark: str, after: str) -> SharedPage | None:
-        """A page of what others share behind a place; None from a server that does not list it.
+    def shared(self, mark: str, after: str) -> SharedPage:
+        """A page of what others share behind a place.
 
         The mark is a hash of what the replica has; if that is all of it, nothing is listed.
         """
@@ -154,10 +150,6 @@ class SharingServer(Protocol):
         self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
     ) -> SharedMemories:
         """Those of these memories that the user can see; with a space key also vectors."""
-
-
-class Server(SyncServer, SharingServer, Protocol):
-    """Everything that a replica requests from its server."""
 
 
 class Sealing(Protocol):
@@ -201,11 +193,6 @@ class SyncReport:
     def error(self) -> MindError | None:
         """Why a part of it could not be done, if one could not."""
         return self.pull_error or self.push_error or self.shared_error
-
-    @property
-    def failed(self) -> bool:
-        """Whether any part of it could not be done."""
-        return self.error is not None
 
 
 class PendingChange(NamedTuple):

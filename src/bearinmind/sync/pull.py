@@ -22,6 +22,7 @@ from bearinmind.changes import (
     SyncConflict,
     Taken,
     conflict_subject,
+    covers,
     digest,
     link_subject,
 )
@@ -35,7 +36,6 @@ from bearinmind.outdates.verdicts import (
     says,
 )
 from bearinmind.protocols import Gone, History, Received, Store, SubjectState
-from bearinmind.receipts import covers
 from bearinmind.sync.merge import merge
 from bearinmind.sync.model import Arrived, Sealing, SyncReport
 from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Scope

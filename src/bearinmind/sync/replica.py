@@ -8,17 +8,10 @@ repeated: a crash, a lost answer or a second process that does the same costs ti
 from __future__ import annotations
 
 import itertools
-import logging
-import queue
-import random
-import threading
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from bearinmind import errors
 from bearinmind.changes import (
@@ -40,12 +33,11 @@ from bearinmind.models.outbound_http import batches
 from bearinmind.protocols import Received, Settled, Store, every_memory
 from bearinmind.sync.model import (
     PAGE_BYTES,
-    Arrived,
     Operation,
     Pulled,
     Sealing,
+    Server,
     SyncReport,
-    SyncServer,
     error_text,
     size_of,
     vectors_by_id,
@@ -64,13 +56,11 @@ class Replica:
 
     store: Store
     scope: Scope
-    server: SyncServer
+    server: Server
     sealing: Sealing
     clock: Callable[[], datetime]
     advance: Callable[[int], None] = lambda _: None  #: called with how many changes are done
     arrived: Callable[[Sequence[Subject]], None] = lambda _: None  #: called with what was pulled
-    #: What this release knows of: a pull stops before anything else, and loses nothing.
-    kinds: frozenset[SubjectKind] = frozenset(SubjectKind)
 
     def round(self) -> SyncReport:
         """Pull and push; once more for what somebody else had changed meanwhile.
@@ -102,20 +92,12 @@ class Replica:
         after = self._peer().cursor
         while True:
             page = self._page(after)
-            readable = [*self._readable(page.changes)]
-            pull.take(readable)
-            self.advance(len(readable))
-            self.arrived([change.subject for change in readable])
+            pull.take(page.changes)
+            self.advance(len(page.changes))
+            self.arrived([change.subject for change in page.changes])
             space = self.store.active_space() if page.vectors else None
             if space is not None:  # what the server has embedded need not be embedded here
                 self.store.carry_vectors(self.scope, space, vectors_by_id(page.vectors))
-            if len(readable) < len(page.changes):
-                self._keep_cursor(readable[-1].number if readable else None, pull)
-                kind = page.changes[len(readable)].subject.kind
-                raise errors.InvalidChange(
-                    f"the server sent a {kind}, which this release does not know",
-                    hint="Upgrade Bear in Mind on this machine; what comes behind is pulled then.",
-                )
             after = page.cursor
             if not page.more:
                 break
@@ -136,18 +118,10 @@ class Replica:
             self._keep(epoch=page.epoch, cursor=0)
         return page
 
-    def _readable(self, changes: tuple[Arrived, ...]) -> Iterator[Arrived]:
-        """The changes up to the first one that this release does not know."""
-        for change in changes:
-            if change.subject.kind not in self.kinds:
-                return
-            yield change
-
-    def _keep_cursor(self, cursor: int | None, pull: Pull) -> None:
+    def _keep_cursor(self, cursor: int, pull: Pull) -> None:
         """Keep how far everything was taken: never beyond a deferred change."""
         waiting = [change.number - 1 for change in pull.deferred]
-        if cursor is not None:
-            self._keep(cursor=min([cursor, *waiting]))
+        self._keep(cursor=min([cursor, *waiting]))
 
     # ---- pushing -------------------------------------------------------------------------------
 
@@ -181,7 +155,7 @@ class Replica:
             if 0 < number <= peer.cursor:
                 page = self.server.pull(peer.epoch, number - 1, 1)
                 if page.epoch == peer.epoch:
-                    pull.take([*self._readable(page.changes)])
+                    pull.take(page.changes)
 
     # ---- what both need ------------------------------------------------------------------------
 
@@ -216,7 +190,7 @@ class Push:
 
     store: Store
     scope: Scope
-    server: SyncServer
+    server: Server
     clock: Callable[[], datetime]
     report: SyncReport
     advance: Callable[[int], None] = lambda _: None  #: gets the number of changes that were sent
@@ -324,112 +298,3 @@ def _subjects(store: Store, scope: Scope, now: datetime) -> Iterator[Subject]:
     for share in store.shares(scope):
         yield share_subject(share.reader, share.memory, share.tag)
     yield from map(conflict_subject, store.conflicts(scope, MOST_CONFLICTS, every=True))
-
-
-# ---- rounds in the background --------------------------------------------------------------------
-
-
-_LONGEST_PAUSE = 900.0  # seconds between two attempts, however long a server has been away
-_LONGEST_STOP = 5.0  # seconds that closing waits for a round; one that is cut off is repeated
-_JITTER = 0.1  # up to this share is added, lest many replicas come at once
-_log = logging.getLogger(__name__)
-
-
-Memories = TypeVar("Memories")
-
-
-class Lock(Protocol):
-    """A lock on a file beside a store."""
-
-    path: Path
-
-    def acquire(self) -> bool:
-        """Take it, unless another process has it."""
-
-    def release(self) -> None:
-        """Let another process take it."""
-
-
-class SyncLoop(Generic[Memories]):
-    """Syncs memories every so many seconds, as long as they are open.
-
-    Every process that keeps a store open has such a thread. Before each round it takes a lock
-    beside the store, which the system frees when its holder dies; without the lock it skips the
-    round.
-    """
-
-    def __init__(
-        self,
-        memories: Memories,
-        *,
-        every: float,
-        sync_once: Callable[[Memories], SyncReport | None],
-    ) -> None:
-        # The thread must not keep alive what nobody else uses any more.
-        self._memories = weakref.ref(memories)
-        self._every = every
-        self._sync_once = sync_once
-        # A finalizer may run anywhere, also where an event's lock is held: a queue has none.
-        self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._stopping = False
-        self._failures = 0
-        self._thread = threading.Thread(target=self._run, name="bearinmind-sync", daemon=True)
-        self._thread.start()
-        weakref.finalize(memories, self._stop)
-
-    def close(self) -> None:
-        """Stop it, and wait a few seconds for a round that runs."""
-        self._stop()
-        self._thread.join(_LONGEST_STOP)
-
-    def _stop(self) -> None:
-        self._stopping = True
-        self._wakeups.put(None)
-
-    def _run(self) -> None:
-        while not self._stopping:
-            self._try()
-            try:
-                # Seconds until the next round; they double with every failure.
-                pause = min(self._every * 2.0 ** min(self._failures, 16), _LONGEST_PAUSE)
-                jitter = 1.0 + _JITTER * random.random()  # noqa: S311  no secret depends on it
-                self._wakeups.get(timeout=max(pause, self._every) * jitter)
-            except queue.Empty:
-                continue
-
-    def _try(self) -> None:
-        """Sync once; what fails is tried again."""
-        memories = self._memories()
-        if memories is None:
-            self._stopping = True
-            return
-        try:
-            report = self._sync_once(memories)
-        except errors.MindError as exc:
-            self._failed(exc.message)
-        except Exception as exc:  # noqa: BLE001  such as a store that was closed under a long round
-            self._failed(type(exc).__name__)
-        else:
-            if report is not None and report.error is not None:
-                self._failed(report.error.message)
-            elif report is not None:
-                self._failures = 0
-
-    def _failed(self, why: str) -> None:
-        self._failures += 1
-        if not self._stopping:
-            _log.warning("not synced: %s", why, extra={"action": "sync_postponed"})
-
-
-@contextmanager
-def held(lock: Lock) -> Iterator[bool]:
-    """Take a lock, unless another process has it, and leave it at the end; whether it was taken."""
-    try:
-        taken = lock.acquire()
-    except OSError as exc:
-        raise errors.StoreReadOnly(f"{str(lock.path)!r} cannot be written: {exc.strerror}") from exc
-    try:
-        yield taken
-    finally:
-        if taken:
-            lock.release()

@@ -26,9 +26,9 @@ from bearinmind.outdates.verdicts import is_decided, judgement_of
 from bearinmind.protocols import Gone, History, Received, Store
 from bearinmind.sync.model import (
     Seen,
+    Server,
     SharedMemories,
     SharedPage,
-    SharingServer,
     SyncReport,
     error_text,
     vectors_by_id,
@@ -51,8 +51,6 @@ MOST_SEEN = 1_000  # memories of one page of what others share
 BETWEEN = "/"  #: between an owner and an id, in the place of a list; in no name of a user
 _AT_ONCE = 100  # memories that are requested, kept or purged together
 
-_NOT_LISTED = "the server does not list what others share: it is of an earlier release"
-
 _Key = tuple[UserId, MemoryId]  # whose memory it is, and its id
 
 
@@ -62,31 +60,25 @@ class SharedCopies:
 
     store: Store
     scope: Scope
-    server: SharingServer
+    server: Server
     clock: Callable[[], datetime]
 
     def sync(self, report: SyncReport) -> None:
         """Update the copies; what failed is in the report and kept for `sync status`."""
         try:
-            is_listed = self._update(report)
+            self._update(report)
         except MindError as error:
             report.shared_error = error
             self._note(shared_error=error_text(error))
-            return
-        if is_listed:
-            self._note(shared_at=self.clock(), shared_error=None)
         else:
-            self._note(shared_error=_NOT_LISTED)
+            self._note(shared_at=self.clock(), shared_error=None)
 
-    def _update(self, report: SyncReport) -> bool:
-        """Take what is shared and not here yet, and purge what is not shared any more.
-
-        False when the server does not list what others share.
-        """
+    def _update(self, report: SyncReport) -> None:
+        """Take what is shared and not here yet, and purge what is not shared any more."""
         here = {(each.owner, each.id): each for each in held(self.store, self.scope, self.clock())}
         page = self.server.shared(mark_of(here.values()), "")
-        if page is None or page.unchanged:
-            return page is not None
+        if page.unchanged:
+            return
         listed = self._without_local({(each.owner, each.id): each for each in self._all(page)})
         gone = [key for key in here if key not in listed]
         dropped = purge(self.store, self.scope, gone)
@@ -98,7 +90,6 @@ class SharedCopies:
             known = here[key].decided if key in here else ()
             if each.decided != known:
                 self._keep_decisions(each, known)
-        return True
 
     def _all(self, page: SharedPage) -> Iterator[Seen]:
         """All that is listed, beginning with the first page."""
@@ -107,7 +98,7 @@ class SharedCopies:
             if not page.cursor:
                 return
             following = self.server.shared("", page.cursor)
-            if following is None or following.unchanged or not _goes_on(page, following):
+            if following.unchanged or not _goes_on(page, following):
                 raise InvalidAnswer("the server does not go on with what others share")
             page = following
 

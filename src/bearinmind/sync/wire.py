@@ -16,13 +16,12 @@ from typing import Any, NamedTuple, Self, TypeVar
 import httpx
 
 from bearinmind import codec
-from bearinmind.changes import Refused, ShareState, Subject, SubjectKind, Verdict
-from bearinmind.errors import InvalidChange, InvalidInput, InvalidJson, InvalidUser, NotFound
+from bearinmind.changes import Refused, ShareState, Subject, SubjectKind, Verdict, flaw_of
+from bearinmind.errors import InvalidChange, InvalidInput, InvalidJson, InvalidUser
 from bearinmind.models import server_calls
 from bearinmind.models.outbound_http import batches
 from bearinmind.models.server_calls import API, JSON, Call, Server
 from bearinmind.protocols import History, Received, SubjectState
-from bearinmind.receipts import flaw_of
 from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector, SharedMemories, SharedPage
 from bearinmind.text import ids
 from bearinmind.types import Memory, MemoryId, UserId
@@ -327,13 +326,9 @@ class HttpSyncServer:
             verdicts += self._push(epoch, batch)
         return verdicts
 
-    def shared(self, mark: str, after: str) -> SharedPage | None:
-        """A page of what others share behind a place; None from a server that does not list it."""
-        try:
-            message = self._get(_SHARED, {"mark": mark, "after": after})
-        except NotFound:
-            return None
-        return read_shared_page(message).page
+    def shared(self, mark: str, after: str) -> SharedPage:
+        """A page of what others share behind a place."""
+        return read_shared_page(self._get(_SHARED, {"mark": mark, "after": after})).page
 
     def shared_memories(
         self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None

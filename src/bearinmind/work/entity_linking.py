@@ -12,11 +12,11 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from bearinmind.concepts import ConceptName, Extraction, Kind, Mention, Merge, Role
 from bearinmind.errors import Conflict, NotFound
-from bearinmind.protocols import Graph, Job, LexicalSearch, Memories, Work
+from bearinmind.protocols import Job, Store
 from bearinmind.text import analysis
 from bearinmind.text.names import Text, is_distinctive, may_hold
 from bearinmind.types import Filter, MemoryId, Scope
@@ -30,10 +30,6 @@ COMMON, COMMON_SHARE = 50, 0.01
 #: Which of these new names, each mentioned once here, are certainly the same as another one.
 Certain = Callable[[Sequence[Mention], Scope], Sequence[Merge]]
 Mentions = dict[MemoryId, list[Mention]]
-
-
-class GraphStore(Work, Memories, LexicalSearch, Graph, Protocol):
-    """The parts of a store that extraction needs."""
 
 
 class ExtractedMemory(NamedTuple):
@@ -57,7 +53,7 @@ class ExtractedMemory(NamedTuple):
 class EntityLinking:
     """Links the memories of one owner. Every step can be repeated: it changes nothing twice."""
 
-    store: GraphStore
+    store: Store
     clock: Callable[[], datetime]
     certain: Certain | None = None
 

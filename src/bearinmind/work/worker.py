@@ -46,6 +46,7 @@ _LONGEST_STOP = 5.0  # seconds that closing waits for the jobs in hand; a server
 #: A job that failed so often is given up. The pauses between add up to about ten hours, longer than
 #: a server is usually away.
 MOST_ATTEMPTS = 8
+HARMLESS = "A memory is worth keeping."  #: no model can refuse this text
 SUSPECT = 3  #: attempts after which a memory is tried alone, lest it take others down with it
 _FIRST_PAUSE = 15.0  # seconds
 _PAUSE_GROWTH = 3.0

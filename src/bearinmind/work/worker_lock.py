@@ -1,7 +1,7 @@
-"""The lock of a store's background worker: a lock on a file beside the store.
+"""Locks on files beside a store, of its background worker and of what syncs it.
 
-The system releases it when its holder dies. The holder writes its errors into the same file.
-Standard library only: every command that stores something imports this.
+The system releases one when its holder dies. The worker writes its errors into the same file.
+Every command that stores something imports this, so it imports little itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
+
+from bearinmind.errors import StoreReadOnly
 
 _PRIVATE = 0o600
 _PRIVATE_FOLDER = 0o700
@@ -27,10 +30,10 @@ class WorkerLock:
         self._file = file
 
     @classmethod
-    def of(cls, store: Path) -> Self:
-        """The worker lock of a store."""
+    def of(cls, store: Path, work: str = "worker") -> Self:
+        """The lock of a store for the worker, or for other work that one process at a time does."""
         path = store.resolve()
-        return cls(path.with_name(f"{path.name}.worker"))
+        return cls(path.with_name(f"{path.name}.{work}"))
 
     def acquire(self) -> bool:
         """Acquire the lock unless another process holds it; raises `OSError` if it cannot write."""
@@ -47,6 +50,19 @@ class WorkerLock:
         if self._file is not None:
             _unlock(self._file)  # closing is not enough: standard error is the same file
             self._close()
+
+    @contextmanager
+    def held(self) -> Iterator[bool]:
+        """Hold it for a while, unless another process does; whether it could be taken."""
+        try:
+            taken = self.acquire()
+        except OSError as exc:
+            raise StoreReadOnly(f"{str(self.path)!r} cannot be written: {exc.strerror}") from exc
+        try:
+            yield taken
+        finally:
+            if taken:
+                self.release()
 
     def _close(self) -> None:
         if self._file is not None:

@@ -8,8 +8,8 @@ from enum import Enum, auto
 from typing import Any, cast
 
 from bearinmind.protocols import Store
-from bearinmind.store.database import OnDatabase
 from bearinmind.store.postgres.pool import PostgresTransaction
+from bearinmind.store.rows import OnDatabase
 
 WRITES = frozenset(
     {

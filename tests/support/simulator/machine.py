@@ -32,6 +32,7 @@ from bearinmind.types import (
     Stored,
     UserId,
 )
+from support.older_release import OlderRelease
 from support.simulator.clocks import Clock
 from support.simulator.crashes import Dying
 from support.simulator.ledger import SECRET, Ledger, memories_of, words_of
@@ -91,10 +92,9 @@ class Machine:
         replica = Replica(
             store=self.store.as_store,
             scope=self.scope,
-            server=self.wire,
+            server=OlderRelease(self.wire, self.scope.user, self.kinds),
             sealing=self.boundary,
             clock=self.clock,
-            kinds=self.kinds,
         )
         report = replica.round()
         if self.has_neighbour:

@@ -98,7 +98,7 @@ class Wire:
             raise TimedOut("the answer is lost")
         return verdicts
 
-    def shared(self, mark: str, after: str) -> SharedPage | None:
+    def shared(self, mark: str, after: str) -> SharedPage:
         """Ask what others share."""
         return self._read(lambda server: server.shared(mark, after))
 

@@ -191,7 +191,7 @@ class World:
         said = {x.name: getattr(report, x.name) for x in dataclasses.fields(report)}
         self.told.append(f"  { ({name: value for name, value in said.items() if value}) }")
         self.totals.update({x: value for x, value in said.items() if isinstance(value, int)})
-        self.totals["errors"] += report.failed
+        self.totals["errors"] += report.error is not None
 
     def _meanwhile(self, machine: Machine) -> None:
         """While a message travels, work goes on here, or another machine syncs."""
@@ -287,7 +287,7 @@ class World:
         report = machine.sync()
         self.told.append(f"{machine.name} in peace")
         self._note(report)
-        if report.failed:
+        if report.error is not None:
             raise Broken(f"{machine.name} cannot sync: {report}")
         followed = report.copied or report.dropped
         return bool(followed or report.pulled or report.pushed or report.stale or report.refused)

@@ -50,7 +50,6 @@ class Programs:
     version: str  #: of Postgres, such as 18.6
 
     def path(self, name: str) -> str:
-        """The file of a program."""
         return str(self.folder / name)
 
     def run(

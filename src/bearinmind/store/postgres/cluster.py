@@ -94,7 +94,6 @@ class Cluster:
 
     @property
     def data(self) -> Path:
-        """The data folder of Postgres."""
         return self.folder / "data"
 
     @property
@@ -104,7 +103,6 @@ class Cluster:
 
     @property
     def log(self) -> Path:
-        """The log of the server."""
         return self.folder / "server.log"
 
     @property

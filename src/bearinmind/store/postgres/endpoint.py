@@ -57,7 +57,6 @@ class PostgresEndpoint:
             )
 
     def vector_parameters(self, vector: bytes) -> Parameters:
-        """A vector as pgvector takes it."""
         import numpy as np  # noqa: PLC0415 (slow to import)
 
         from bearinmind.store.half_precision import HALF  # noqa: PLC0415 (needs numpy)
@@ -81,7 +80,6 @@ class PostgresEndpoint:
         self.database.alone(SQL["analyse"])
 
     def discard(self) -> None:
-        """Empty every table."""
         with self.database.writing(alone=True) as transaction:
             transaction.change("clear")
             transaction.change("end_move")

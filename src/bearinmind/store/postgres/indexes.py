@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import Connection, sql
@@ -26,8 +25,7 @@ _HALF_BYTES = 2
 _LINK_BYTES = 512  # of an index for each vector beside its numbers, with m = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceIndex:
+class SpaceIndex(NamedTuple):
     """A vector space, and whether it has an index."""
 
     space: int  #: its number
@@ -55,19 +53,10 @@ class VectorIndexes:
         self._costs = costs
 
     def known(self) -> list[SpaceIndex]:
-        """All spaces, with their indexes."""
         indexes = self._indexes()
         return [
-            SpaceIndex(
-                space=space,
-                dimensions=dimensions,
-                vectors=vectors,
-                most=most,
-                complete=complete,
-                bytes=size,
-            )
-            for space, dimensions, vectors, most in self._pool.read("spaces_to_index")
-            for complete, size in [indexes.get(f"{_PREFIX}{space}", (None, 0))]
+            SpaceIndex(space, *facts, *indexes.get(f"{_PREFIX}{space}", (None, 0)))
+            for space, *facts in self._pool.read("spaces_to_index")
         ]
 
     def _indexes(self) -> dict[str, tuple[bool, int]]:
@@ -149,7 +138,6 @@ class VectorIndexes:
         return len(stray)
 
     def progress(self) -> BuildProgress | None:
-        """The progress of the running build."""
         statement = "building_everywhere" if self._pool.is_spread else "building"
         for name, phase, done, total, pages, all_pages in self._pool.read(statement):
             space = int((name or "0").removeprefix(_PREFIX))

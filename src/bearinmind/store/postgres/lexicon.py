@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from bearinmind.protocols import LexicalMatch, LexicalStatistics
 from bearinmind.store import memories, rows
-from bearinmind.store.database import Database, Estimates, Parameters, deciding
+from bearinmind.store.database import Database, Parameters
+from bearinmind.store.memories import Estimates, deciding
 from bearinmind.types import Filter, Scope, UserId
 
 _MARK_BYTES = 3  # owners with the same mark cost each other a little time, nothing else
@@ -29,7 +30,6 @@ class Lexicon:
         )
 
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are among all versions of the owner's memories."""
         estimates = self._estimates(scope.user)
         known = estimates.known(terms)
         counted, forgotten = self._count(estimates, scope, [x for x in terms if x not in known])
@@ -96,7 +96,6 @@ def mark(owner: UserId) -> str:
 
 
 def _lexemes(scope: Scope, terms: Iterable[str]) -> list[str]:
-    """Terms as the index has them."""
     marked = mark(scope.user)
     return [marked + term for term in terms]
 

@@ -13,7 +13,7 @@ import psycopg
 from psycopg import Connection
 
 from bearinmind import errors
-from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
+from bearinmind.store.database import NOTHING, Parameters, Row, Steps
 from bearinmind.store.postgres.connection_pool import (
     UNCHANGED,
     UNKNOWN,
@@ -30,6 +30,7 @@ from bearinmind.store.postgres.queries import (
     numbered,
     set_everywhere,
 )
+from bearinmind.store.rows import form_of
 from bearinmind.text.analysis import Entry
 from bearinmind.trace import StepKind, measured, step
 from bearinmind.types import Space, UserId
@@ -80,7 +81,6 @@ class Pool:
         return self.connections.place
 
     def close(self) -> None:
-        """Close every connection."""
         if self._replica is not None:
             self._replica.close()
         self.connections.close()
@@ -93,7 +93,6 @@ class Pool:
         return other
 
     def replica_lag(self) -> float | None:
-        """Seconds that the replica may be behind; None when there is none."""
         return None if self._replica is None else self._replica.lag()
 
     # ---- reading -------------------------------------------------------------------------------

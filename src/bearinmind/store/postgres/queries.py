@@ -110,7 +110,6 @@ class RealsDumper(Dumper):
     oid = types["float4"].array_oid
 
     def dump(self, obj: Reals) -> bytes:
-        """The bytes."""
         return obj
 
 
@@ -120,7 +119,6 @@ class PlainListDumper(Dumper):
     format = Format.TEXT
 
     def dump(self, obj: list[str] | list[int] | list[float] | list[bytes]) -> bytes:
-        """The list as a literal."""
         return f"{{{','.join([_array_element(each) for each in obj])}}}".encode()
 
 

@@ -140,7 +140,6 @@ class Replica:
         return self._source
 
     def close(self) -> None:
-        """Close every connection to the standby."""
         self._standby.close()
 
     def wrote(self) -> None:

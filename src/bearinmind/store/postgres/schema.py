@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, LiteralString
@@ -23,7 +22,7 @@ from psycopg import errors as pg_errors
 
 from bearinmind import errors
 from bearinmind.protocols import Unavailable
-from bearinmind.store import database
+from bearinmind.store.database import SQL_FOLDER, migration_files, read_sql
 from bearinmind.store.postgres.capabilities import (
     DatabaseInfo,
     SchemaInfo,
@@ -40,12 +39,10 @@ if TYPE_CHECKING:
     from bearinmind.store.postgres.pool import Pool
 
 #: Migrations of databases that were made by an earlier schema.sql, such as 0002_add_a_column.sql.
-MIGRATIONS = files("bearinmind.store").joinpath("sql", "postgres", "migrations")
-FIRST_VERSION = 1  #: the schema that was published first; the first migration has the number 2
+MIGRATIONS = SQL_FOLDER.joinpath("postgres", "migrations")
 #: The line that lets a migration be done step by step instead of at once or not at all.
 STEP_BY_STEP = "-- outside a transaction"
 
-_NAME = re.compile(r"(\d{4})_\w+\.sql")
 # Pieces that may hold a semicolon, and the semicolon that ends a statement.
 _PIECE = re.compile(
     r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|(?P<end>;)", re.DOTALL
@@ -103,15 +100,8 @@ class Migration:
     step_by_step: bool  #: else it is done at once or not at all
 
 
-def migration_files(folder: Traversable = MIGRATIONS) -> dict[int, str]:
-    """The file names of all migrations by number."""
-    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    numbered = {int(match[1]): match[0] for match in map(_NAME.fullmatch, names) if match}
-    return dict(sorted(numbered.items()))
-
-
 #: The schema version that this code reads and writes: that of schema.sql.
-SCHEMA_VERSION = max([FIRST_VERSION, *migration_files()])
+SCHEMA_VERSION = max([1, *migration_files(MIGRATIONS)])
 
 
 def read_migration(number: int, folder: Traversable = MIGRATIONS) -> Migration:
@@ -233,7 +223,7 @@ class Migrator:
 
 
 def _run_script(name: str, connection: Connection[Any]) -> None:
-    for statement in split_statements(database.read_sql("postgres", name)):
+    for statement in split_statements(read_sql("postgres", name)):
         connection.execute(statement.text)
 
 

@@ -20,7 +20,7 @@ from bearinmind.protocols import (
 )
 from bearinmind.store import database, rows, writes
 from bearinmind.store.access import AccessInDatabase
-from bearinmind.store.database import Owned, Row
+from bearinmind.store.database import Row
 from bearinmind.store.graph import GraphInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.postgres import schema
@@ -28,7 +28,7 @@ from bearinmind.store.postgres.capabilities import inspect_database, why_meaning
 from bearinmind.store.postgres.lexicon import Lexicon
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.queues import QueuesInDatabase
-from bearinmind.store.server import ServerInDatabase
+from bearinmind.store.rows import Owned
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sync_changes import SyncInDatabase
 from bearinmind.text import analysis
@@ -47,7 +47,6 @@ class PostgresStore(
     SpacesInDatabase,
     QueuesInDatabase,
     AccessInDatabase,
-    ServerInDatabase,
     GraphInDatabase,
     SyncInDatabase,
 ):

@@ -97,7 +97,6 @@ class Upkeep:
         return self._pool.place
 
     def close(self) -> None:
-        """Close every connection."""
         self._pool.close()
 
     def migrate(self, report: Report) -> schema.Opened:
@@ -110,7 +109,6 @@ class Upkeep:
         return distribute(self._pool, patience=self._patience, report=report)
 
     def state(self, *, replica: str | None = None, staleness: float = 5.0) -> DatabaseState:
-        """Its state; nothing is changed."""
         info = inspect_database(self._pool)
         [[size, connections, most]] = self._pool.read("server_state")
         extensions: dict[str, str] = dict(self._pool.read("extensions"))

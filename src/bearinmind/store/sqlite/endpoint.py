@@ -64,13 +64,11 @@ class SqliteEndpoint:
                 connection.execute("ROLLBACK")
 
     def vector_parameters(self, vector: bytes) -> Parameters:
-        """The code and the value of a vector."""
         from bearinmind.store.sqlite.vectors import code_of  # noqa: PLC0415 (numpy is slow to import)
 
         return {"code": code_of(vector), "vector": vector}
 
     def is_there(self) -> bool:
-        """Whether there is a file."""
         return self._path.exists() and self._path.stat().st_size > 0
 
     def refuse_vectors(self) -> None:

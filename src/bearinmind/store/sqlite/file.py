@@ -1,4 +1,7 @@
-"""One SQLite file: connections, one for each thread; reading, and writing in transactions."""
+"""One SQLite file: its schema, connections, one for each thread, reading, and transactions.
+
+A file that is not ours is refused, one of an earlier schema is brought to the present one.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,19 @@ from urllib.parse import quote
 
 from bearinmind import errors
 from bearinmind.models import forks
-from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, load_statements
-from bearinmind.store.sqlite import schema
-from bearinmind.text.analysis import Entry
+from bearinmind.store.database import (
+    NOTHING,
+    SQL_FOLDER,
+    Parameters,
+    Row,
+    Steps,
+    load_statements,
+    migration_files,
+    read_sql,
+)
+from bearinmind.store.rows import form_of
+from bearinmind.text.analysis import ANALYSIS_VERSION, Entry
+from bearinmind.text.sql_statements import statements_of
 from bearinmind.trace import StepKind, measured, step
 from bearinmind.types import Space, UserId
 
@@ -54,13 +67,12 @@ class SqliteFile:
         self.path = path
         self.connections = Connections(
             path,
-            lambda connection: schema.is_current(connection, str(path), unfinished=unfinished),
+            lambda connection: is_current(connection, str(path), unfinished=unfinished),
             busy_timeout=busy_timeout,
             create=create,
         )
 
     def close(self) -> None:
-        """Close every connection of every thread."""
         self.connections.close()
 
     @measured
@@ -217,7 +229,6 @@ class Connections:
             raise _translate(exc, self._path) from exc
 
     def close(self) -> None:
-        """Close the connections of all threads."""
         with self._lock:
             for held in [*self._all]:
                 held.connection.close()
@@ -370,3 +381,63 @@ def _translate(exc: sqlite3.Error, path: Path) -> errors.StoreFailure:
             return errors.StoreUnavailable(f"{name} cannot be opened: {exc}")
         case _:
             return errors.StoreFailure(f"{name}: {exc}")
+
+
+# ---- the schema ----------------------------------------------------------------------------------
+
+#: "BEAR": tells a Bear in Mind store from any other SQLite file.
+APPLICATION_ID = 0x42454152
+#: "BEAM": a store that is being moved into. No release opens it as a complete store.
+UNFINISHED_ID = 0x4245414D
+#: Migrations of files that were made by an earlier schema.sql, such as 0002_add_a_column.sql.
+MIGRATIONS = SQL_FOLDER.joinpath("sqlite", "migrations")
+#: The schema version that this code reads and writes: that of schema.sql.
+SCHEMA_VERSION = max([1, *migration_files(MIGRATIONS)])
+
+_IDENTITY = statements_of(read_sql("sqlite", "identity.sql"))
+
+
+def is_current(connection: sqlite3.Connection, path: str, *, unfinished: bool = False) -> bool:
+    """Whether a file has the present schema; raises for one that this release must not open.
+
+    With `unfinished` it may be the target of a move.
+    """
+    application, version, objects = connection.execute(_IDENTITY["identity"]).fetchone()
+    if application == UNFINISHED_ID:
+        if not unfinished:
+            raise errors.StoreUnfinished(f"{path!r} holds an unfinished move")
+    elif application != APPLICATION_ID and (objects or application):
+        raise errors.StoreDamaged(
+            f"{path!r} is an SQLite database, but not a Bear in Mind store",
+            hint="Check the path, or choose another file with --store.",
+        )
+    if version > SCHEMA_VERSION:
+        raise errors.StoreTooNew(
+            f"{path!r} has schema {version}; "
+            f"this version of Bear in Mind reads up to {SCHEMA_VERSION}"
+        )
+    return bool(version == SCHEMA_VERSION)
+
+
+def apply_schema(connection: sqlite3.Connection) -> None:
+    """Create or migrate the schema, inside the caller's transaction."""
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0:
+        _run_script(connection, read_sql("sqlite", "schema.sql"))
+        connection.execute(_IDENTITY["begin_index"], {"analysis": ANALYSIS_VERSION})
+    else:
+        for number, name in migration_files(MIGRATIONS).items():
+            if number > version:
+                _run_script(connection, MIGRATIONS.joinpath(name).read_text(encoding="utf-8"))
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _run_script(connection: sqlite3.Connection, script: str) -> None:
+    """Run a script statement by statement: `executescript` would end the transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""

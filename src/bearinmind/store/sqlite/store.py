@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Self
 from bearinmind.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
 from bearinmind.store import database, rows, writes
 from bearinmind.store.access import AccessInDatabase
-from bearinmind.store.database import Database, Estimates, Owned, Row, deciding
+from bearinmind.store.database import Database, Row
 from bearinmind.store.graph import GraphInDatabase
-from bearinmind.store.memories import MemoriesInDatabase
+from bearinmind.store.memories import Estimates, MemoriesInDatabase, deciding
 from bearinmind.store.queues import QueuesInDatabase
-from bearinmind.store.server import ServerInDatabase
+from bearinmind.store.rows import Owned
 from bearinmind.store.spaces import SpacesInDatabase
-from bearinmind.store.sqlite import schema
-from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
+from bearinmind.store.sqlite.file import SQL, SqliteFile, apply_schema, is_current, translated
 from bearinmind.store.sync_changes import SyncInDatabase
 from bearinmind.text import analysis
 from bearinmind.types import Filter, Scope, UserId
@@ -41,7 +40,7 @@ class Lexicon:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts = _Counts(database)
-        self._owned = lru_cache(_OWNERS_REMEMBERED)(partial(_OwnedCounts, database))
+        self._owned = lru_cache(_OWNERS_REMEMBERED)(lambda _owner: Estimates(most=_TERMS_OF_OWNER))
 
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are among all versions of the owner's memories.
@@ -53,7 +52,15 @@ class Lexicon:
         [[versions, length, *owned]] = self._database.read("owned_facts", parameters)
         if versions == owned[0]:
             return self._counts.statistics(terms, versions, length)
-        return self._owned(scope.user).statistics(terms, *owned)
+        estimates = self._owned(scope.user)
+        estimates.refresh(*owned)
+        frequency = estimates.frequency(
+            terms,
+            lambda some: dict(
+                self._database.read("owned_frequencies", {**parameters, "terms": some})
+            ),
+        )
+        return estimates.statistics(frequency)
 
     def matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
@@ -118,16 +125,11 @@ class _Counts:
 
     def frequency(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many versions each term occurs."""
-        known = self._estimates.known(terms)
-        unknown = [term for term in terms if term not in known]
-        if unknown:
-            counted: dict[str, int] = dict(self._database.read("frequencies", {"terms": unknown}))
-            self._estimates.remember(counted)
-            known |= counted
-        return {term: known.get(term, 0) for term in terms}
+        return self._estimates.frequency(
+            terms, lambda some: dict(self._database.read("frequencies", {"terms": some}))
+        )
 
     def share(self, scope: Scope) -> float:
-        """The share of the index that a scope holds."""
         owned = self._owned.get(scope.user)
         if owned is None:
             [facts] = self._database.read("index_facts")
@@ -141,24 +143,6 @@ class _Counts:
             self._owned = {}
 
 
-class _OwnedCounts:
-    """The counts of one owner of a file that has several."""
-
-    def __init__(self, database: Database, owner: UserId) -> None:
-        self._database = database
-        self._owner = owner
-        self._estimates = Estimates(most=_TERMS_OF_OWNER)
-
-    def statistics(self, terms: Sequence[str], versions: int, length: int) -> LexicalStatistics:
-        self._estimates.refresh(versions, length)
-        known = self._estimates.known(terms)
-        parameters = {"owner": self._owner, "terms": [term for term in terms if term not in known]}
-        counted: dict[str, int] = dict(self._database.read("owned_frequencies", parameters))
-        self._estimates.remember(counted)
-        frequency = known | counted
-        return self._estimates.statistics({term: frequency[term] for term in terms})
-
-
 def _to_matches(records: list[Row]) -> list[LexicalMatch]:
     """Rows of `matches` as values, best first; equal scores by age in the file."""
     records.sort(key=_BY_SCORE)
@@ -169,7 +153,7 @@ def is_up_to_date(file: SqliteFile) -> bool:
     """Whether a file has the present schema and index: opening it as a store changes nothing."""
     connection = file.connections.get()
     with translated(file.path):
-        if not schema.is_current(connection, str(file.path)):
+        if not is_current(connection, str(file.path)):
             return False
         [made_by] = connection.execute(SQL["index_analysis"]).fetchone()
     return bool(made_by == analysis.ANALYSIS_VERSION)
@@ -183,7 +167,6 @@ class SqliteStore(
     SpacesInDatabase,
     QueuesInDatabase,
     AccessInDatabase,
-    ServerInDatabase,
     GraphInDatabase,
     SyncInDatabase,
 ):
@@ -203,11 +186,11 @@ class SqliteStore(
     def _open(self) -> None:
         connection = self._connections.get()
         with translated(self.path):
-            if not schema.is_current(connection, str(self.path)):
+            if not is_current(connection, str(self.path)):
                 with self._file.transaction() as connection:
                     # Another process may have done it while this one waited for its turn.
-                    if not schema.is_current(connection, str(self.path)):
-                        schema.apply(connection)
+                    if not is_current(connection, str(self.path)):
+                        apply_schema(connection)
             [made_by] = connection.execute(SQL["index_analysis"]).fetchone()
         if made_by != analysis.ANALYSIS_VERSION and not self._connections.read_only:
             self.reindex()

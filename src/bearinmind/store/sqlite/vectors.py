@@ -157,7 +157,6 @@ class Matrix:
         return self._count * self._type.itemsize
 
     def view(self) -> View:
-        """The vectors as they are now."""
         steps, seqs = self._steps[: self._count], self._seqs[: self._count]
         state = (self.last_seq, self.last_departure)
         return View((*self._blocks,), steps, seqs, self._departed, state)

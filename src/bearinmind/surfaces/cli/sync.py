@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.app.sync import connection, lock_of
+from bearinmind.app.sync import LOCK, connection
 from bearinmind.changes import Peer, Subject, SubjectKind
 from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.surfaces import lines
@@ -38,9 +38,9 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
-from bearinmind.sync.replica import held
 from bearinmind.text.analysis import one_line
 from bearinmind.work.worker import Wakeup
+from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -218,10 +218,10 @@ def _turn(run: Session) -> Iterator[None]:
 
     One that takes too long is not waited for. Two at once do no harm.
     """
-    lock = lock_of(run.settings.beside)
+    lock = WorkerLock.of(run.settings.beside, LOCK)
     deadline = time.monotonic() + run.settings.sync_timeout
     while True:
-        with held(lock) as taken:
+        with lock.held() as taken:
             if taken or time.monotonic() > deadline:
                 yield
                 return

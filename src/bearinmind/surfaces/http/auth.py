@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from bearinmind import errors
-from bearinmind.accounts.authenticator import Caller, bearer_text
+from bearinmind.accounts.keys import Caller, bearer_text
 from bearinmind.accounts.sessions import hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from bearinmind import codec
-from bearinmind.accounts.authenticator import Caller
+from bearinmind.accounts.keys import Caller
 from bearinmind.accounts.openid import Attempt
 from bearinmind.accounts.sessions import NewSession, hash_of
 from bearinmind.errors import MindError, NotAuthenticated

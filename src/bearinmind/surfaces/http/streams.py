@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from bearinmind.accounts.authenticator import Caller
+from bearinmind.accounts.keys import Caller
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidRecord, MindError, QuotaUsedUp
 from bearinmind.surfaces import lines, transfer

@@ -20,7 +20,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from bearinmind.accounts.authenticator import Caller
+from bearinmind.accounts.keys import Caller
 from bearinmind.errors import MindError, NotAuthenticated
 from bearinmind.surfaces.http.auth import MCP as PATH
 from bearinmind.surfaces.http.auth import Service
