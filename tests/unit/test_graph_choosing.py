@@ -81,8 +81,6 @@ def test_a_model_without_its_address_or_name_is_refused(tmp_path: Path, setting:
     [(name, value)] = [each for key, each in given.items() if key != setting]
     with pytest.raises(InvalidSetting, match=setting):
         choose_extractor("llm", options(tmp_path, **{name: value}))
-    with pytest.raises(InvalidSetting, match="llm_url"):
-        choose_extractor("llm")
 
 
 def test_choosing_rules_imports_neither_spacy_nor_http() -> None:

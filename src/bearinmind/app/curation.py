@@ -15,8 +15,8 @@ from typing import Any, cast
 from bearinmind import errors
 from bearinmind.app import requests
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
-from bearinmind.app.wiring import Parts
-from bearinmind.config import Settings, cache_folder
+from bearinmind.app.wiring import Parts, llm_options
+from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
 from bearinmind.curate.apply import ProposalDecider, Verbs, judge, judgements, settled
 from bearinmind.curate.review import ChatJudge, Review, decide
@@ -25,10 +25,9 @@ from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.lasting import Embed
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
 from bearinmind.learn.model import Mode
-from bearinmind.models.chat import DIALECTS
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.outbound_http import Patience
-from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat
+from bearinmind.models.token_budget import MeteredChat
 from bearinmind.outdates.verdicts import (
     is_decided,
     judgement_of,
@@ -347,20 +346,12 @@ def origin_of(names: Mapping[str, str | None], said_at: datetime | None) -> Orig
 
 def _judge_of(settings: Settings) -> ChatJudge:
     """The chat model that compares memories where no rule is sure; nothing is sent yet."""
-    if settings.llm_url is None or settings.llm_model is None:
-        raise errors.InvalidSetting(
-            "no chat model is configured", hint="Set `llm_url` and `llm_model`, or leave --ask out."
-        )
     return ChatJudge(
         MeteredChat(
-            Address(settings.llm_url, settings.llm_key, settings.llm_model),
-            DIALECTS[settings.llm_dialect],
-            lambda account: DailyTokens(
-                cache_folder() / "llm-tokens.db",
-                f"curation by {account}",
-                settings.llm_daily_tokens,
-                failure=errors.WorkFailure,
-            ),
+            llm_options(settings),
+            "--ask",
+            otherwise="or leave --ask out",
+            purpose="curation by ",
             patience=Patience(answer=60.0, total=90.0, tries=2, longest_pause=5.0),
         )
     )

@@ -18,7 +18,7 @@ from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
 from bearinmind.errors import InvalidQuery
 from bearinmind.graph.extractors import ConfiguredExtractor
-from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader, open_reader
+from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader
 from bearinmind.models import encoder_socket, factory, forks
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.models.token_budget import ModelOptions
@@ -248,17 +248,21 @@ def extractor_of(settings: Settings) -> ConfiguredExtractor:
     def choose() -> Extractor | None:
         from bearinmind.graph.extractors import choose_extractor  # noqa: PLC0415  (slow)
 
-        llm = ModelOptions(
-            url=settings.llm_url,
-            key=settings.llm_key,
-            model=settings.llm_model,
-            dialect=settings.llm_dialect,
-            cache=cache_folder(),
-            daily_tokens=settings.llm_daily_tokens,
-        )
-        return choose_extractor(settings.extractor, llm)
+        return choose_extractor(settings.extractor, llm_options(settings))
 
     return ConfiguredExtractor(choose)
+
+
+def llm_options(settings: Settings) -> ModelOptions:
+    """The chat model of the `llm_` settings."""
+    return ModelOptions(
+        url=settings.llm_url,
+        key=settings.llm_key,
+        model=settings.llm_model,
+        dialect=settings.llm_dialect,
+        cache=cache_folder(),
+        daily_tokens=settings.llm_daily_tokens,
+    )
 
 
 def reader_of(settings: Settings) -> ConfiguredReader:
@@ -269,6 +273,7 @@ def reader_of(settings: Settings) -> ConfiguredReader:
             return None
         own = settings.learn_url is not None  # a key is sent to its own server only
         options = ModelOptions(
+            setting="learn",
             url=settings.learn_url if own else settings.llm_url,
             key=settings.learn_key if own else settings.llm_key,
             model=settings.learn_model or settings.llm_model,
@@ -276,7 +281,7 @@ def reader_of(settings: Settings) -> ConfiguredReader:
             cache=cache_folder(),
             daily_tokens=settings.learn_daily_tokens,
         )
-        return open_reader(options)
+        return TurnReader(options)
 
     return ConfiguredReader(make)
 

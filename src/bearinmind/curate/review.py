@@ -330,9 +330,7 @@ class ChatJudge:
         try:
             return self._chat.ask(asked).text
         except (CallFailed, NotAChat) as exc:
-            raise WorkFailure(
-                f"{self._chat.account} {exc.problem}", hint="Check the `llm_` settings."
-            ) from None
+            raise self._chat.failure(exc) from None
 
     def close(self) -> None:
         """Release the connections."""

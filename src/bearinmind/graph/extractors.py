@@ -116,10 +116,10 @@ def choose_extractor(name: str, llm: ModelOptions | None = None) -> Extractor | 
         from bearinmind.graph.spacy_extractor import SpacyExtractor  # noqa: PLC0415
 
         return CombinedExtractor(Rules(), SpacyExtractor())
-    if name == "llm":
-        from bearinmind.graph.llm_extractor import open_llm_extractor  # noqa: PLC0415
+    if name == "llm" and llm is not None:
+        from bearinmind.graph.llm_extractor import LlmExtractor  # noqa: PLC0415
 
-        return CombinedExtractor(Rules(), open_llm_extractor(llm))
+        return CombinedExtractor(Rules(), LlmExtractor(llm))
     raise InvalidSetting(
         f"extractor = {name!r} is not one of {', '.join(EXTRACTORS)}",
         hint="Use rules, which needs no model.",

@@ -12,17 +12,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import islice
-from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 from bearinmind.concepts import Extraction, Kind
-from bearinmind.errors import ExtractorFailure, InvalidSetting
+from bearinmind.errors import ExtractorFailure
 from bearinmind.graph.llm_answers import Flaw, check_answer
 from bearinmind.graph.llm_cache import ExtractionCache
-from bearinmind.models.chat import DIALECTS, NotAChat, Question, prompt_tokens, tokens_of
+from bearinmind.models.chat import NotAChat, Question, prompt_tokens, tokens_of
 from bearinmind.models.outbound_http import CallFailed, Patience, batches
-from bearinmind.models.token_budget import PATIENCE, Address, DailyTokens, MeteredChat, ModelOptions
+from bearinmind.models.token_budget import PATIENCE, DailyTokens, MeteredChat, ModelOptions
 from bearinmind.types import Memory
 
 #: Changes with the words below and with how answers are checked: what was read before is then read
@@ -38,7 +37,6 @@ _THINKING = 1_000  # tokens: some models think aloud first
 # answers of up to 2.9 times their own length in the form below, and one in twenty of 4.6 times.
 _ANSWER_PER_TEXT = 2.9
 _ANSWER_FRAME = 24  # tokens around the answer for one memory
-DAILY_TOKENS = 100_000
 _LONGEST_KEY = 40  # characters; a key of several extractors together has 64
 #: Answers that may be one text's fault: refused, or too long.
 _ABOUT_THE_TEXTS = (
@@ -159,30 +157,25 @@ class LlmExtractor:
 
     def __init__(
         self,
-        address: Address,
+        options: ModelOptions,
         *,
-        dialect: str = "openai",
-        cache: Path,
-        daily_tokens: int = DAILY_TOKENS,
         patience: Patience = PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Nothing is sent, and no file made, before something is read.
-
-        `cache` is the folder for what was found and for the count of tokens; a day ends by the
-        clock `now`.
-        """
-        self.key = _key(dialect, address.model)
+        """Nothing is sent, and no file made, before something is read."""
         self.flaws: Counter[Flaw] = Counter()  #: what was dropped so far, and why
         self._chat = MeteredChat(
-            address,
-            DIALECTS[dialect],
-            lambda account: DailyTokens(cache / "llm-tokens.db", account, daily_tokens, now),
+            options,
+            "extractor = 'llm'",
+            otherwise="or `extractor = 'rules'`, which needs neither",
+            failure=ExtractorFailure,
             patience=patience,
             sleep=sleep,
+            now=now,
         )
-        self._cache = ExtractionCache(cache / "extractions.db", self.key)
+        self.key = _key(options.dialect, self._chat.client.model)
+        self._cache = ExtractionCache(options.cache / "extractions.db", self.key)
 
     def __repr__(self) -> str:
         return f"LlmExtractor({self._chat.account!r})"
@@ -277,21 +270,10 @@ class LlmExtractor:
         by_tag = tagged(texts)
         try:
             answer = self._chat.ask(question(by_tag))
-        except NotAChat as exc:
-            dialect = self._chat.client.dialect
-            raise ExtractorFailure(
-                f"{self._chat.account} does not answer as {dialect.name} does: it {exc.problem}",
-                hint=dialect.hint,
-            ) from None
-        except CallFailed as exc:
-            if exc.status in _ABOUT_THE_TEXTS:
+        except (CallFailed, NotAChat) as exc:
+            if isinstance(exc, CallFailed) and exc.status in _ABOUT_THE_TEXTS:
                 return _Answer({}, problem=exc.problem)
-            is_refused = exc.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-            raise ExtractorFailure(
-                f"{self._chat.account} {exc.problem}",
-                hint="Check the `llm_key` setting." if is_refused else "",
-                retry_after=exc.retry_after,
-            ) from None
+            raise self._chat.failure(exc) from None
         checked = check_answer(answer.text, by_tag)
         extractions = {by_tag[tag]: extraction for tag, extraction in checked.extractions.items()}
         self._cache.keep(extractions)
@@ -319,27 +301,6 @@ class LlmExtractor:
                 named,
                 extra={"action": "extraction_checked"},
             )
-
-
-def open_llm_extractor(options: ModelOptions | None) -> LlmExtractor:
-    """The extractor that the `llm_` settings name; opening it is cheap."""
-    url, model = (options.url, options.model) if options else (None, None)
-    if options is None or not url or not model:
-        raise InvalidSetting(
-            f"extractor = 'llm' needs {'llm_model' if url else 'llm_url'}",
-            hint="Set `llm_url` to the address of a server and `llm_model` to a model there.",
-        )
-    if options.dialect not in DIALECTS:
-        raise InvalidSetting(
-            f"llm_dialect = {options.dialect!r} is not one of {', '.join(DIALECTS)}",
-            hint="Use openai for every server that speaks like OpenAI's.",
-        )
-    return LlmExtractor(
-        Address(url, options.key, model),
-        dialect=options.dialect,
-        cache=options.cache,
-        daily_tokens=options.daily_tokens,
-    )
 
 
 def _text_of(memory: Memory) -> str:

@@ -14,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from bearinmind.errors import InvalidSetting, WorkFailure
 from bearinmind.learn.model import (
     LONGEST,
     Candidate,
@@ -26,10 +25,10 @@ from bearinmind.learn.model import (
     TurnFindings,
 )
 from bearinmind.models.cache_file import CacheFile, Layout
-from bearinmind.models.chat import DIALECTS, NotAChat, Question, json_objects
+from bearinmind.models.chat import NotAChat, Question, json_objects
 from bearinmind.models.forks import MadeOnce
 from bearinmind.models.outbound_http import CallFailed, Patience
-from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat, ModelOptions
+from bearinmind.models.token_budget import DailyTokens, MeteredChat, ModelOptions
 from bearinmind.text.analysis import FUNCTION_WORDS, ask
 from bearinmind.text.sql_statements import statements_of
 
@@ -100,33 +99,18 @@ SCHEMA: Mapping[str, Any] = {
 class TurnReader:
     """Reads turns with one model; opening it is cheap."""
 
-    def __init__(
-        self,
-        address: Address,
-        *,
-        dialect: str,
-        cache: Path,
-        daily_tokens: int,
-    ) -> None:
-        """Nothing is sent, and no file made, before something is read.
-
-        `cache` is the folder for the count of tokens and for the turns that were read.
-        """
+    def __init__(self, options: ModelOptions) -> None:
+        """Nothing is sent, and no file made, before something is read."""
         self._chat = MeteredChat(
-            address,
-            DIALECTS[dialect],
-            lambda account: DailyTokens(
-                cache / "llm-tokens.db",
-                f"learning by {account}",
-                daily_tokens,
-                setting="learn_daily_tokens",
-                failure=WorkFailure,
-            ),
-            setting="learn",
+            options,
+            "learn = 'model'",
+            otherwise="or `llm_url` and `llm_model`; `learn = 'rules'` needs neither",
+            purpose="learning by ",
             patience=PATIENCE,
         )
         self._seen = SeenTurns(
-            cache / "learned-turns.db", f"{VERSION} {dialect} {self._chat.account}"
+            options.cache / "learned-turns.db",
+            f"{VERSION} {options.dialect} {self._chat.account}",
         )
 
     @property
@@ -159,39 +143,14 @@ class TurnReader:
             return TurnFindings()
         try:
             answer = self._chat.ask(question(turn))
-        except NotAChat as exc:
-            raise WorkFailure(
-                f"{self.name} does not answer as {self._chat.client.dialect.name} does: "
-                f"it {exc.problem}",
-                hint="Check the `learn_url` and `learn_dialect` settings.",
-            ) from None
-        except CallFailed as exc:
-            raise WorkFailure(
-                f"{self.name} {exc.problem}", hint="Check the `learn_` settings."
-            ) from None
+        except (CallFailed, NotAChat) as exc:
+            raise self._chat.failure(exc) from None
         if keep:
             self._seen.add(turn)
         return checked_lessons(answer.text, turn)
 
 
 ConfiguredReader = MadeOnce[TurnReader]  # rules alone read turns where it makes none
-
-
-def open_reader(options: ModelOptions) -> TurnReader:
-    """The model that reads turns; raises `InvalidSetting` when a setting is missing."""
-    for setting, value in (("learn_url", options.url), ("learn_model", options.model)):
-        if not value:
-            raise InvalidSetting(
-                f"learn = 'model' needs {setting}",
-                hint="Set `learn_url` to the address of a server and `learn_model` to a model "
-                "there, or `llm_url` and `llm_model`; `learn = 'rules'` needs neither.",
-            )
-    return TurnReader(
-        Address(str(options.url), options.key, str(options.model)),
-        dialect=options.dialect,
-        cache=options.cache,
-        daily_tokens=options.daily_tokens,
-    )
 
 
 def readable(messages: Sequence[Message], is_secret: Callable[[str], bool]) -> list[Message]:
