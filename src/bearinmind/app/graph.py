@@ -274,7 +274,7 @@ class Graph:
             scope=self.scope,
             now=self.clock(),
             find=partial(history.find, self.store, self.scope),
-            secret_kinds=lambda text: secrets.kinds_of(secrets.find(text)),
+            refuse_in_clear=secrets.refuse_in_clear,
             masked=secrets.masked,
             same_as=same_as or {},
             advance=advance or (lambda _: None),
