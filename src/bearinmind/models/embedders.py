@@ -114,10 +114,14 @@ class RecentQueries:
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
         self.space = embedder.space
-        self.leaves_machine = embedder.leaves_machine
         self.embed_memories = embedder.embed_memories
         self._vectors: dict[str, Vector] = {}  # the latest last
         self._lock = forks.Lock()
+
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether texts are sent to another machine."""
+        return self.embedder.leaves_machine
 
     def embed_query(self, text: str) -> Vector:
         """A query's vector."""
@@ -155,7 +159,7 @@ class ActiveSpace:
         self._embedders = embedders
         self._off = off
         self._sockets = sockets
-        self._remote: dict[str, SocketEmbedder] = {}
+        self._remote: dict[str, RecentQueries] = {}
         self._recent: RecentQueries | None = None
         self._seen: Space | None = None
         self._looked = -LOOK
@@ -173,7 +177,8 @@ class ActiveSpace:
         if self._sockets:
             if space.key not in self._remote:
                 make = partial(self._embedders.of, space)
-                self._remote[space.key] = SocketEmbedder(space, self._sockets, make)
+                remote = SocketEmbedder(space, self._sockets, make)
+                self._remote[space.key] = RecentQueries(remote)
             return Current(space, self._remote[space.key])
         try:
             embedder, recent = self._embedders.of(space), self._recent

@@ -28,17 +28,22 @@ class CachedLeg:
 
     def __init__(self, leg: Leg | Following) -> None:
         self.is_dense = isinstance(leg, DenseLeg)
-        self.leg = leg.repeated() if isinstance(leg, DenseLeg) else leg
+        self.leg = leg
         self.name = leg.name
         self.depth = DEPTH if self.is_dense else 1  #: how many times deeper than the pool it looks
         self._answers: dict[Query, tuple[Ranking, LegReport]] = {}
+        self._failed: dict[str, tuple[Ranking, LegReport]] = {}  # by text
 
     def __call__(self, query: Query, *found: Any, **_: Any) -> tuple[Ranking, LegReport]:  # noqa: ANN401
         """The leg's answer, or an empty one that says why; a following leg gets what was found."""
         # No leg looks at a limit or at a budget.
         part = Query(text=query.text, filter=query.filter, expanded=query.expanded, pool=query.pool)
+        if part.text in self._failed:  # a call that takes ten seconds to fail is made once
+            return self._failed[part.text]
         if part not in self._answers:
-            self._answers[part] = run(self.leg, part, *found)
+            answer = self._answers[part] = run(self.leg, part, *found)
+            if answer[1].error:
+                self._failed[part.text] = answer
         return self._answers[part]
 
 
