@@ -243,8 +243,8 @@ class Sync:
         sources = {MemoryId(source) for source, kind, _ in links if kind == LinkKind.SUPERSEDES}
         if sources:
             propose_claims(self.store, self.scope, [*sources], self.clock())
-        found = self.store.conflicts(self.scope, MOST_CONFLICTS)
-        propose_disagreements(self.store, self.scope, [x for x in found if x.pair])
+        if found := [x for x in self.store.conflicts(self.scope, MOST_CONFLICTS) if x.pair]:
+            propose_disagreements(self.store, self.scope, found)
 
     def renumber(self) -> None:
         """Number the changes of a server anew, after it was restored from a backup.

@@ -56,11 +56,6 @@ def holds(relation: Relation, moment: datetime) -> bool:
     return begun and (relation.valid_to is None or moment < relation.valid_to)
 
 
-def other_end(relation: Relation, name: ConceptName) -> ConceptName:
-    """The end of a relation that is not this one."""
-    return relation.target if relation.source == name else relation.source
-
-
 def look_around(
     search: GraphSearch, filter: Filter, names: Collection[ConceptName]
 ) -> Surroundings:
@@ -90,8 +85,10 @@ def _related(
     related: defaultdict[ConceptName, dict[ConceptName, list[Relation]]] = defaultdict(dict)
     for relation in search.relations(filter, names, MOST_RELATIONS):
         if holds(relation, filter.now) and relation.source != relation.target:
-            for name in {relation.source, relation.target}.intersection(names):
-                related[name].setdefault(other_end(relation, name), []).append(relation)
+            ends = (relation.source, relation.target)
+            for name, other in (ends, ends[::-1]):
+                if name in names:
+                    related[name].setdefault(other, []).append(relation)
     return related
 
 

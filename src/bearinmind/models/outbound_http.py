@@ -225,21 +225,20 @@ class Caller:
     def _opened(self) -> httpx.Client:
         import httpx  # noqa: PLC0415
 
+        address = self._address
         with self._opening:
             if self._client is None:
+                # A name and password from the address are then in no URL that is logged.
+                own = self._key is None and address.username is not None
+                names = unquote(address.username or ""), unquote(address.password or "")
+                login = names if own else None
                 self._client = httpx.Client(
-                    auth=self._basic_auth(),
+                    auth=login,
                     verify=self._address.scheme == "https",  # else reading certificates is a waste
                     follow_redirects=False,  # a key goes to the server it was given for
                     trust_env=not self.is_local,  # no proxy on this machine
                 )
             return self._client
-
-    def _basic_auth(self) -> tuple[str, str] | None:
-        """A name and password from the address, which are then in no URL that is logged."""
-        if self._key is not None or self._address.username is None:
-            return None
-        return unquote(self._address.username), unquote(self._address.password or "")
 
     def _below(self, path: str) -> str:
         netloc = self._address.netloc.rpartition("@")[2]
