@@ -16,7 +16,7 @@ from pathlib import Path
 import arms
 from bearinmind.config import Settings
 from bearinmind.models import factory
-from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
+from bearinmind.models.caches import CachedEmbedder, EmbeddingCache
 from bearinmind.models.local import LocalEmbedder, PairedEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind_bench.corpus import default_cache

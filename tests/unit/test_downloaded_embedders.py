@@ -19,6 +19,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting, MissingExtra
+from bearinmind.models.caches import EmbeddingCache
 from bearinmind.models.downloaded import (
     FASTEMBED,
     SENTENCE_TRANSFORMERS,
@@ -29,7 +30,6 @@ from bearinmind.models.downloaded import (
     Run,
 )
 from bearinmind.models.embedders import Embedders
-from bearinmind.models.embedding_cache import EmbeddingCache
 from bearinmind.models.factory import EmbedderOptions, choose_embedder
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.protocols import Embedder

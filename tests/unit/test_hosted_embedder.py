@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting
-from bearinmind.models.embedding_cache import EmbeddingCache
+from bearinmind.models.caches import EmbeddingCache
 from bearinmind.models.hosted_embedder import COHERE, HTTP, OPENAI, VOYAGE, Dialect, HostedEmbedder
 from support.embedding_server import (
     Behaviour,

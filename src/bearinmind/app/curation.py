@@ -106,10 +106,8 @@ class Curation:
 
     def hygiene(self) -> hygiene.Report:
         """What is untidy among the memories of this user."""
-        bounds = hygiene.Bounds(
-            content_limit=self.settings.content_limit, categories=self.settings.categories
-        )
-        return hygiene.report(self.store, self.scope, self.clock(), bounds)
+        limit, categories = self.settings.content_limit, self.settings.categories
+        return hygiene.report(self.store, self.scope, self.clock(), limit, categories)
 
     def proposals(
         self,

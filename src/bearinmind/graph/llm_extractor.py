@@ -5,23 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
+from importlib.resources import files
 from itertools import islice
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
+from bearinmind import codec
 from bearinmind.concepts import Extraction, Kind
-from bearinmind.errors import ExtractorFailure
+from bearinmind.errors import ExtractorFailure, InvalidJson
 from bearinmind.graph.llm_answers import Flaw, check_answer
-from bearinmind.graph.llm_cache import ExtractionCache
+from bearinmind.models.caches import CacheFile, Layout
 from bearinmind.models.chat import NotAChat, Question, prompt_tokens, tokens_of
 from bearinmind.models.outbound_http import CallFailed, Patience, batches
 from bearinmind.models.token_budget import PATIENCE, DailyTokens, MeteredChat, ModelOptions
+from bearinmind.text.sql_statements import statements_of
 from bearinmind.types import Memory
 
 #: Changes with the words below and with how answers are checked: what was read before is then read
@@ -44,6 +49,16 @@ _ABOUT_THE_TEXTS = (
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
+_MOST_BYTES = 128 * 1024 * 1024  # of a cache: about a hundred thousand memories
+_LAYOUT = Layout(
+    what="extractions",
+    statements=statements_of(
+        files("bearinmind.graph").joinpath("sql", "extractions.sql").read_text("utf-8")
+    ),
+    version=1,
+    making=("drop_extractions", "create_extractions"),
+)
+_NONCE = 12  # bytes
 _HARMLESS = "Orla Brandt works at Kestrel."  # a text that nobody stumbles over
 _log = logging.getLogger(__name__)
 _TAG_LENGTH = 4  # letters: short enough to be copied without a slip, too many to be guessed
@@ -301,6 +316,65 @@ class LlmExtractor:
                 named,
                 extra={"action": "extraction_checked"},
             )
+
+
+class ExtractionCache:
+    """What one extractor found in texts before. Threads and processes may share its file.
+
+    Each entry is encrypted with a key that is made of its text, so only somebody who has the text
+    can read it. Nothing of a memory outlives it here, and the file tells nobody whom they name.
+    """
+
+    def __init__(self, file: Path, extractor: str) -> None:
+        self._extractor = extractor
+        self._file = CacheFile(file, _LAYOUT, most_bytes=_MOST_BYTES)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def find(self, texts: Iterable[str]) -> dict[str, Extraction]:
+        """What was found before in those of these texts that were read."""
+        text_of = {self._digest("place", text): text for text in texts}
+        known: dict[str, Extraction] = {}
+        for place, sealed in self._file.find([*text_of]).items():
+            extraction = self._opened(text_of[place], sealed)
+            if extraction is not None:
+                known[text_of[place]] = extraction
+        return known
+
+    def keep(self, extractions: Mapping[str, Extraction]) -> None:
+        """Keep what was found in texts; the oldest make room for it."""
+        if extractions:
+            self._file.keep(
+                {
+                    self._digest("place", text): self._sealed(text, it)
+                    for text, it in extractions.items()
+                }
+            )
+
+    def _sealed(self, text: str, extraction: Extraction) -> bytes:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        nonce = os.urandom(_NONCE)
+        plain = codec.to_json(extraction)
+        return nonce + AESGCM(self._digest("key", text)).encrypt(nonce, plain, None)
+
+    def _opened(self, text: str, sealed: bytes) -> Extraction | None:
+        """What was sealed; None when it cannot be read."""
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        cipher = AESGCM(self._digest("key", text))
+        try:
+            plain = cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
+            return codec.from_json(Extraction, plain)
+        except (InvalidTag, ValueError, InvalidJson):
+            return None
+
+    def _digest(self, use: str, text: str) -> bytes:
+        parts = f"{use}\0{self._extractor}\0{text}"
+        return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()
 
 
 def _text_of(memory: Memory) -> str:

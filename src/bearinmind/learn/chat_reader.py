@@ -24,7 +24,7 @@ from bearinmind.learn.model import (
     Role,
     TurnFindings,
 )
-from bearinmind.models.cache_file import CacheFile, Layout
+from bearinmind.models.caches import CacheFile, Layout
 from bearinmind.models.chat import NotAChat, Question, json_objects
 from bearinmind.models.forks import MadeOnce
 from bearinmind.models.outbound_http import CallFailed, Patience

@@ -159,7 +159,7 @@ def _downloaded(library: str, model: str, options: EmbedderOptions) -> Embedder:
 
 def _hosted(provider: str, model: str, options: EmbedderOptions) -> Embedder:
     from bearinmind.models import hosted_embedder  # noqa: PLC0415
-    from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache  # noqa: PLC0415
+    from bearinmind.models.caches import CachedEmbedder, EmbeddingCache  # noqa: PLC0415
 
     if options.url is None:
         # A provider's key is only for the provider's own server.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bearinmind.errors import EmbedderFailure
 from bearinmind.models import forks
-from bearinmind.models.embedding_cache import EmbeddingCache
+from bearinmind.models.caches import EmbeddingCache
 
 if TYPE_CHECKING:
     from bearinmind.models.factory import EmbedderOptions

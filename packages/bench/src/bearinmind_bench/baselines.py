@@ -13,7 +13,7 @@ from typing import Any, ClassVar, LiteralString, Protocol
 import numpy as np
 import Stemmer
 
-from bearinmind.models.embedding_cache import CachedEmbedder
+from bearinmind.models.caches import CachedEmbedder
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.recall.fusion import ReciprocalRank
 from bearinmind.text.sql_statements import statements_of

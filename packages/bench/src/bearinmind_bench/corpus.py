@@ -18,8 +18,8 @@ from bearinmind import config
 from bearinmind.app import Mind, embedders_of
 from bearinmind.config import Settings, cache_folder
 from bearinmind.errors import Conflict, InvalidInput, InvalidSetting, NotFound, UnknownCategory
+from bearinmind.models.caches import CachedEmbedder, EmbeddingCache
 from bearinmind.models.embedders import Embedders
-from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
 from bearinmind.protocols import Embedder, Store
 from bearinmind.remember.admit import (
     KEYWORD_LIMIT,
