@@ -34,19 +34,10 @@ _URL = re.compile(
 _PARAMETER = re.compile(rf"([a-z_]+)=((?:[^&=%]|{_CODE})*)")
 #: Parameters of a URL that say where and how, and never hold a secret.
 _SHOWN = frozenset(
-    {
-        "connect_timeout",
-        "dbname",
-        "host",
-        "hostaddr",
-        "load_balance_hosts",
-        "passfile",
-        "port",
-        "service",
-        "sslmode",
-        "target_session_attrs",
-        "user",
-    }
+    """
+    connect_timeout dbname host hostaddr load_balance_hosts passfile port service sslmode
+    target_session_attrs user
+    """.split()  # noqa: SIM905  so that it can be read
 )
 _OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _CONNECTION_STRING = re.compile(r"(host|hostaddr|dbname|user|port|service|password)\s*=")
