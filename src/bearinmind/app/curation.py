@@ -29,6 +29,7 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.models.outbound_http import Patience
 from bearinmind.models.token_budget import MeteredChat
 from bearinmind.outdates.verdicts import (
+    Finder,
     is_decided,
     judgement_of,
     prevailing_of_pairs,
@@ -271,8 +272,6 @@ class _Memories:
         return decide(text, category, neighbours)
 
     def may_replace(self, draft: Draft) -> Sequence[MayReplace]:
-        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  only writers need it
-
         memory = self.remember.unstored(self.scope, draft)
         return Finder(self.store).offers(self.scope, memory, memory.updated_at)
 

@@ -22,6 +22,7 @@ from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader
 from bearinmind.models import encoder_socket, factory, forks
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.models.token_budget import ModelOptions
+from bearinmind.outdates.verdicts import Finder
 from bearinmind.protocols import Extractor, Fusion, Leg, Store
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.dense import DenseLeg
@@ -300,8 +301,6 @@ def handlers_of(
         return Canonicaliser().certain(new, partial(store.concepts, scope), clock())
 
     def compare(scope: Scope, memory: Memory) -> tuple[Sequence[Link], Sequence[Link]]:
-        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  (only workers)
-
         read = factory.pair_reader(embedders.configured())
         return Finder(store, read).links(scope, memory, clock())
 
