@@ -241,11 +241,11 @@ class Graph:
 
         With `near`, also those whose names the embedder puts close together. Nothing is merged.
         """
-        from bearinmind.graph.canonical import Canonicaliser  # noqa: PLC0415  seldom needed
+        from bearinmind.graph.canonical import review  # noqa: PLC0415  seldom needed
 
         embedder = self.embedders.configured() if near else None
         concepts = self.store.hubs(self.scope, check_number("limit", limit, MOST_REVIEWED))
-        return Canonicaliser(embedder).review(concepts, self.clock())
+        return review(concepts, self.clock(), embedder)
 
     # ---- imports ------------------------------------------------------------------------
 

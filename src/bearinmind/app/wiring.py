@@ -296,9 +296,9 @@ def handlers_of(
     """The handler of each kind of background work."""
 
     def certain(new: Sequence[Mention], scope: Scope) -> Sequence[Merge]:
-        from bearinmind.graph.canonical import Canonicaliser  # noqa: PLC0415  (only workers)
+        from bearinmind.graph import canonical  # noqa: PLC0415  (only workers)
 
-        return Canonicaliser().certain(new, partial(store.concepts, scope), clock())
+        return canonical.certain(new, partial(store.concepts, scope), clock())
 
     def compare(scope: Scope, memory: Memory) -> tuple[Sequence[Link], Sequence[Link]]:
         read = factory.pair_reader(embedders.configured())
