@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from string import ascii_lowercase
@@ -22,11 +21,10 @@ from bearinmind import codec
 from bearinmind.concepts import Extraction, Kind
 from bearinmind.errors import ExtractorFailure, InvalidJson
 from bearinmind.graph.llm_answers import Flaw, check_answer
-from bearinmind.models.caches import CacheFile, Layout
+from bearinmind.models.caches import CacheFile
 from bearinmind.models.chat import NotAChat, Question, prompt_tokens, tokens_of
 from bearinmind.models.outbound_http import CallFailed, Patience, batches
 from bearinmind.models.token_budget import PATIENCE, DailyTokens, MeteredChat, ModelOptions
-from bearinmind.text.sql_statements import statements_of
 from bearinmind.types import Memory
 
 #: Changes with the words below and with how answers are checked: what was read before is then read
@@ -50,14 +48,6 @@ _ABOUT_THE_TEXTS = (
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
 _MOST_BYTES = 128 * 1024 * 1024  # of a cache: about a hundred thousand memories
-_LAYOUT = Layout(
-    what="extractions",
-    statements=statements_of(
-        files("bearinmind.graph").joinpath("sql", "extractions.sql").read_text("utf-8")
-    ),
-    version=1,
-    making=("drop_extractions", "create_extractions"),
-)
 _NONCE = 12  # bytes
 _HARMLESS = "Orla Brandt works at Kestrel."  # a text that nobody stumbles over
 _log = logging.getLogger(__name__)
@@ -327,7 +317,7 @@ class ExtractionCache:
 
     def __init__(self, file: Path, extractor: str) -> None:
         self._extractor = extractor
-        self._file = CacheFile(file, _LAYOUT, most_bytes=_MOST_BYTES)
+        self._file = CacheFile(file, "extractions", most_bytes=_MOST_BYTES)
 
     def close(self) -> None:
         """Let go of the file."""

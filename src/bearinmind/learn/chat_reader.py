@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,12 @@ from bearinmind.learn.model import (
     Role,
     TurnFindings,
 )
-from bearinmind.models.caches import CacheFile, Layout
+from bearinmind.models.caches import CacheFile
 from bearinmind.models.chat import NotAChat, Question, json_objects
 from bearinmind.models.forks import MadeOnce
 from bearinmind.models.outbound_http import CallFailed, Patience
 from bearinmind.models.token_budget import DailyTokens, MeteredChat, ModelOptions
 from bearinmind.text.analysis import FUNCTION_WORDS, ask
-from bearinmind.text.sql_statements import statements_of
 
 #: Changes with the words below.
 VERSION = 1
@@ -72,14 +70,6 @@ _ADDED_WORDS = frozenset(
 )
 _EXACT = re.compile(r"\S*[\d_/@\\]\S*|\S+\.\w\S*")  # what must be as it was said, to the letter
 _MOST_BYTES = 4 * 1024 * 1024  # some ten thousand turns
-_LAYOUT = Layout(
-    what="turns",
-    statements=statements_of(
-        files("bearinmind.learn").joinpath("sql", "turns.sql").read_text("utf-8")
-    ),
-    version=1,
-    making=("drop_turns", "create_turns"),
-)
 
 _TEXT = {"type": "string"}
 _LESSON = {
@@ -260,7 +250,7 @@ class SeenTurns:
 
     def __init__(self, file: Path, reader: str) -> None:
         self._reader = reader
-        self._file = CacheFile(file, _LAYOUT, most_bytes=_MOST_BYTES)
+        self._file = CacheFile(file, "turns", most_bytes=_MOST_BYTES)
 
     def __contains__(self, turn: Sequence[Message]) -> bool:
         key = self._key(turn)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, LiteralString, Self
+from typing import TYPE_CHECKING, Self
 
 from bearinmind.errors import EmbedderFailure
 from bearinmind.models import forks
@@ -29,21 +29,9 @@ if TYPE_CHECKING:
 _BUSY_SECONDS = 5.0  # another process writes for milliseconds
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_VERSION = 1  # of the tables in all of these files: those of another one are made anew ...
+_MAKING = ("drop_", "create_", "mark")  # ... by these statements, in their order
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """The tables and statements of a cache.
-
-    The statements are `hurry` (less safety, more speed), `version` and `mark` (read and set the
-    version of the tables), `find`, `keep`, `size` (the bytes in use) and `evict` (the oldest).
-    """
-
-    what: str  #: in the plural, for messages
-    statements: Mapping[str, LiteralString]
-    version: int  #: tables of another one are made anew
-    making: Sequence[str]  #: names of the statements that make the tables
 
 
 class CacheFile:
@@ -53,9 +41,12 @@ class CacheFile:
     Both are logged.
     """
 
-    def __init__(self, file: Path, layout: Layout, *, most_bytes: int) -> None:
+    def __init__(self, file: Path, what: str, *, most_bytes: int) -> None:
+        """Nothing is opened yet; what it holds names its statements in the folder `sql`."""
+        statements = files("bearinmind.models").joinpath("sql", f"{what}.sql")
+        self._sql = statements_of(statements.read_text("utf-8"))
         self._file = file
-        self._layout = layout
+        self._what = what
         self._most_bytes = most_bytes
         self._lock = forks.Lock()
         self._connection: sqlite3.Connection | None = None
@@ -74,27 +65,25 @@ class CacheFile:
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that are known."""
-        sql = self._layout.statements
         values: dict[bytes, bytes] = {}
         with self.using() as connection:
             if connection is not None:
                 for key in keys:
-                    row = connection.execute(sql["find"], {"key": key}).fetchone()
+                    row = connection.execute(self._sql["find"], {"key": key}).fetchone()
                     if row is not None:
                         values[key] = row[0]
         return values
 
     def keep(self, values: Mapping[bytes, bytes]) -> None:
         """Keep values by their keys; the oldest make room for them."""
-        sql = self._layout.statements
         rows = [{"key": key, "value": value} for key, value in values.items()]
         with self.using() as connection:
             if connection is None:
                 return
             with connection:  # one transaction
-                connection.executemany(sql["keep"], rows)
-                while connection.execute(sql["size"]).fetchone()[0] > self._most_bytes:
-                    if not connection.execute(sql["evict"]).rowcount:
+                connection.executemany(self._sql["keep"], rows)
+                while connection.execute(self._sql["size"]).fetchone()[0] > self._most_bytes:
+                    if not connection.execute(self._sql["evict"]).rowcount:
                         break
 
     @contextmanager
@@ -112,11 +101,11 @@ class CacheFile:
     def _opened(self) -> sqlite3.Connection | None:
         if self._connection is None and self._usable:
             try:
-                self._connection = _open(self._file, self._layout)
+                self._connection = self._open()
             except sqlite3.DatabaseError as exc:
                 if exc.sqlite_errorcode not in _DAMAGED or not self._remove(exc):
                     raise
-                self._connection = _open(self._file, self._layout)
+                self._connection = self._open()
             except OSError as exc:
                 self._give_up(exc)
         return self._connection
@@ -134,61 +123,53 @@ class CacheFile:
         """Go on without the cache."""
         self._usable = False
         said = "%s are not cached: %r cannot be used (%s)"
-        _log.warning(said, self._layout.what, str(self._file), exc)
+        _log.warning(said, self._what, str(self._file), exc)
 
     def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
 
+    def _open(self) -> sqlite3.Connection:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        # The values tell something about the texts, so only the user may read them.
+        os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(self._file, timeout=_BUSY_SECONDS, check_same_thread=False)
+        try:
+            connection.execute(self._sql["hurry"])  # less safety, more speed
+            if self._version(connection) != _VERSION:
+                connection.execute("BEGIN IMMEDIATE")
+                with connection:
+                    if self._version(connection) != _VERSION:  # no other process was faster
+                        for name in self._sql:
+                            if name.startswith(_MAKING):
+                                connection.execute(self._sql[name])
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
 
-def _open(file: Path, layout: Layout) -> sqlite3.Connection:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    # The values tell something about the texts, so only the user may read them.
-    os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, check_same_thread=False)
-    try:
-        connection.execute(layout.statements["hurry"])
-        if _version(connection, layout) != layout.version:
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:
-                if _version(connection, layout) != layout.version:  # no other process was faster
-                    for name in (*layout.making, "mark"):
-                        connection.execute(layout.statements[name])
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _version(connection: sqlite3.Connection, layout: Layout) -> int:
-    return int(connection.execute(layout.statements["version"]).fetchone()[0])
+    def _version(self, connection: sqlite3.Connection) -> int:
+        return int(connection.execute(self._sql["version"]).fetchone()[0])
 
 
 # ---- of embeddings -----------------------------------------------------------------------------
 
 MOST_BYTES = 512 * 1024 * 1024  # of a file: a hundred thousand vectors of 1,024 dimensions
 _AT_ONCE = 256  # texts between two commits: what an interrupted run loses
-_SQL = statements_of(files("bearinmind.models").joinpath("sql", "cache.sql").read_text("utf-8"))
-_LAYOUT = Layout(
-    what="embeddings",
-    statements=_SQL,
-    version=1,
-    making=("drop_embeddings", "create_embeddings", "drop_learnt", "create_learnt"),
-)
 
 
 class EmbeddingCache(CacheFile):
     """Vectors by their keys, and the dimensions of models."""
 
     def __init__(self, file: Path, *, most_bytes: int = MOST_BYTES) -> None:
-        super().__init__(file, _LAYOUT, most_bytes=most_bytes)
+        super().__init__(file, "embeddings", most_bytes=most_bytes)
 
     def dimensions(self, model: str) -> int | None:
         """The dimensions that a model was found to have."""
         with self.using() as connection:
             if connection is not None:
-                row = connection.execute(_SQL["find_dimensions"], {"model": model}).fetchone()
+                row = connection.execute(self._sql["find_dimensions"], {"model": model}).fetchone()
                 return int(row[0]) if row is not None else None
         return None
 
@@ -198,7 +179,7 @@ class EmbeddingCache(CacheFile):
             if connection is not None:
                 with connection:
                     connection.execute(
-                        _SQL["keep_dimensions"], {"model": model, "dimensions": dimensions}
+                        self._sql["keep_dimensions"], {"model": model, "dimensions": dimensions}
                     )
 
 
