@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bearinmind.errors import EmbedderFailure, MindError
 from bearinmind.models import encoder_socket, forks
 from bearinmind.models.encoder_socket import SocketEmbedder
 from bearinmind.protocols import Current, Embedder, ReadPairs, Spaces, Unavailable
 from bearinmind.types import Space
-
-if TYPE_CHECKING:
-    from bearinmind.protocols import Vector
 
 #: Seconds after which a recall looks again which space is the active one. Until then it goes on
 #: with the one before, whose vectors are kept.
@@ -115,30 +112,16 @@ class RecentQueries:
         self.embedder = embedder
         self.space = embedder.space
         self.embed_memories = embedder.embed_memories
-        self._vectors: dict[str, Vector] = {}  # the latest last
-        self._lock = forks.Lock()
+        self.embed_query = lru_cache(_QUERIES_REMEMBERED)(embedder.embed_query)
 
     @property
     def leaves_machine(self) -> bool:
         """Whether texts are sent to another machine."""
         return self.embedder.leaves_machine
 
-    def embed_query(self, text: str) -> Vector:
-        """A query's vector."""
-        with self._lock:
-            vector = self._vectors.pop(text, None)
-        if vector is None:
-            vector = self.embedder.embed_query(text)
-        with self._lock:
-            self._vectors[text] = vector
-            while len(self._vectors) > _QUERIES_REMEMBERED:
-                del self._vectors[next(iter(self._vectors))]
-        return vector
-
     def close(self) -> None:
         """Forget all queries."""
-        with self._lock:
-            self._vectors.clear()
+        self.embed_query.cache_clear()
 
 
 class ActiveSpace:
