@@ -23,7 +23,7 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind.store.factory import open_store
-from bearinmind.text.store_name import store_name
+from bearinmind.text.addresses import store_name
 from bearinmind.types import Filter
 from support.embedders import WordEmbedder
 
@@ -44,7 +44,7 @@ from support.embedders import WordEmbedder
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.store.factory import open_store
-from bearinmind.text.store_name import store_name
+from bearinmind.text.addresses import store_name
 from bearinmind.work.embed import KIND, Embedding
 from bearinmind.work.worker import Worker
 

@@ -18,7 +18,7 @@ import httpx
 import jwt
 
 from bearinmind.errors import NotAuthenticated, ProviderFailure
-from bearinmind.models.outbound_http import is_loopback, is_safe
+from bearinmind.text.addresses import is_loopback, is_safe
 
 Claims = Mapping[str, Any]
 

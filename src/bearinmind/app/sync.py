@@ -24,7 +24,6 @@ from bearinmind.changes import (
 )
 from bearinmind.config import state_folder
 from bearinmind.curate.contradictions import propose_claims, propose_disagreements
-from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.recall import history
 from bearinmind.remember.admit import check_user, draft_values
@@ -44,7 +43,7 @@ from bearinmind.sync.replica import Replica, SyncLoop, held
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids
-from bearinmind.text.store_name import absolute
+from bearinmind.text.addresses import absolute, is_loopback, split_url
 from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outcome, Resolution, Scope
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work.worker_lock import WorkerLock

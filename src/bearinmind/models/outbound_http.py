@@ -6,7 +6,6 @@ message, a log or a repr.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import math
 import random
@@ -18,10 +17,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote
 
 from bearinmind.errors import InvalidSetting
 from bearinmind.models import forks
+from bearinmind.text.addresses import address_of, is_loopback
 
 if TYPE_CHECKING:  # httpx takes long to import, and most commands call nobody
     import httpx
@@ -352,39 +352,3 @@ def wanted_pause(text: str) -> float | None:
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
-
-
-def address_of(url: str, setting: str) -> SplitResult:
-    """The parts of an address; raises `InvalidSetting` that names the setting."""
-    address = split_url(url)
-    if address is None:
-        raise InvalidSetting(
-            f"{setting}_url = {url.rpartition('@')[2]!r} is not an address",
-            hint="Give one such as http://localhost:11434/v1.",
-        )
-    return address
-
-
-def split_url(url: str) -> SplitResult | None:
-    """The parts of an http or https address; None when it is not one."""
-    try:
-        address = urlsplit(url.strip())
-        valid = address.scheme in ("http", "https") and address.hostname and address.port != 0
-    except ValueError:  # a port that is not a number
-        return None
-    return address if valid and not re.search(r"\s", url.strip()) else None
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def is_safe(url: str) -> bool:
-    """Whether secrets may be sent to an address: https, or on this machine."""
-    address = split_url(url)
-    is_here = address is not None and is_loopback(address.hostname or "")
-    return address is not None and (address.scheme == "https" or is_here)

@@ -24,7 +24,7 @@ from bearinmind.store.migrate_store import Advance, Description, Shifts, open_mo
 from bearinmind.store.sqlite import schema
 from bearinmind.store.sqlite.endpoint import SqliteEndpoint
 from bearinmind.store.sqlite.file import SqliteFile, translated
-from bearinmind.text.store_name import StoreFile, StoreName
+from bearinmind.text.addresses import StoreFile, StoreName
 
 
 def _no_progress(_: int) -> None:

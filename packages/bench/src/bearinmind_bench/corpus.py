@@ -30,8 +30,8 @@ from bearinmind.remember.admit import (
     check_content,
 )
 from bearinmind.store import factory
+from bearinmind.text.addresses import EmbeddedStore, StoreFile, StoreServer, store_name
 from bearinmind.text.ids import ALPHABET, LENGTH
-from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer, store_name
 from bearinmind.types import (
     AlreadyKnown,
     Link,

@@ -13,7 +13,7 @@ from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import require_driver, server_of, url_of
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import NOTICE, STRONG, counting, fields, headed, many, styled
-from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer
+from bearinmind.text.addresses import EmbeddedStore, StoreFile, StoreServer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

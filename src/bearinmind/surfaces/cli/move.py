@@ -22,7 +22,7 @@ from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
 from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
 from bearinmind.surfaces.foreign import NAMES, OWN, FilesImport, FilesImported
 from bearinmind.surfaces.lines import STANDARD
-from bearinmind.text.store_name import StoreFile, StoreName, store_name
+from bearinmind.text.addresses import StoreFile, StoreName, store_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -17,7 +17,7 @@ from bearinmind.config import Settings
 from bearinmind.errors import FileMissing, InvalidSetting
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, write_json
-from bearinmind.text.store_name import StoreFile
+from bearinmind.text.addresses import StoreFile
 from bearinmind.types import UserId
 
 if TYPE_CHECKING:

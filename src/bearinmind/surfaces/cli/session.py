@@ -28,7 +28,7 @@ from bearinmind.surfaces.cli import options, terminal
 from bearinmind.surfaces.cli.options import sign
 from bearinmind.surfaces.failures import InternalError, meaning_of
 from bearinmind.surfaces.lines import STANDARD, created, translated
-from bearinmind.text.store_name import StoreFile, StoreName
+from bearinmind.text.addresses import StoreFile, StoreName
 from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from bearinmind.accounts.people import People
 from bearinmind.accounts.sessions import Sessions, hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.metrics import Metrics, StoreWatch, TrafficCounter
+from bearinmind.text.addresses import is_loopback
 from bearinmind.types import Access, UserId
 
 HEADER: Final = "X-Bear-In-Mind"
