@@ -231,7 +231,7 @@ class Sync:
                 f"these memories are a replica of those on {peer.url}",
                 hint=f"Sync with {peer.url} instead.",
             )
-        admit = Admission(store=self.store, scope=self.scope, remember=self.remember)
+        admit = Admission(scope=self.scope, remember=self.remember)
         return ServerSide(
             store=self.store, scope=self.scope, admit=admit, clock=self.clock, arrived=self._claims
         )

@@ -22,7 +22,7 @@ from bearinmind.concepts import Extraction, Kind
 from bearinmind.errors import ExtractorFailure, InvalidJson
 from bearinmind.graph.llm_answers import Flaw, check_answer
 from bearinmind.models.caches import CacheFile
-from bearinmind.models.chat import NotAChat, Question, prompt_tokens, tokens_of
+from bearinmind.models.chat import Question, prompt_tokens, tokens_of
 from bearinmind.models.outbound_http import CallFailed, Patience, batches
 from bearinmind.models.token_budget import PATIENCE, DailyTokens, MeteredChat, ModelOptions
 from bearinmind.types import Memory
@@ -275,8 +275,8 @@ class LlmExtractor:
         by_tag = tagged(texts)
         try:
             answer = self._chat.ask(question(by_tag))
-        except (CallFailed, NotAChat) as exc:
-            if isinstance(exc, CallFailed) and exc.status in _ABOUT_THE_TEXTS:
+        except CallFailed as exc:
+            if exc.status in _ABOUT_THE_TEXTS:
                 return _Answer({}, problem=exc.problem)
             raise self._chat.failure(exc) from None
         checked = check_answer(answer.text, by_tag)

@@ -24,7 +24,7 @@ from bearinmind.learn.model import (
     TurnFindings,
 )
 from bearinmind.models.caches import CacheFile
-from bearinmind.models.chat import NotAChat, Question, json_objects
+from bearinmind.models.chat import Question, json_objects
 from bearinmind.models.forks import MadeOnce
 from bearinmind.models.outbound_http import CallFailed, Patience
 from bearinmind.models.token_budget import DailyTokens, MeteredChat, ModelOptions
@@ -133,7 +133,7 @@ class TurnReader:
             return TurnFindings()
         try:
             answer = self._chat.ask(question(turn))
-        except (CallFailed, NotAChat) as exc:
+        except CallFailed as exc:
             raise self._chat.failure(exc) from None
         if keep:
             self._seen.add(turn)

@@ -170,10 +170,10 @@ class LlmReranker(_OverHttp):
             answer = self._chat.ask(
                 question, patience=lambda: _patience(max(0.001, until - time.monotonic()))
             )
-        except CallFailed as exc:
-            raise self._failure(exc.problem) from None
         except NotAChat as exc:
             raise self._failure(f"did not answer with scores: it {exc.problem}") from None
+        except CallFailed as exc:
+            raise self._failure(exc.problem) from None
         return self._in_order(self._read(answer.text), len(passages), 1)
 
     def _read(self, answer: str) -> list[tuple[int, float]]:

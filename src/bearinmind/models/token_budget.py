@@ -211,7 +211,7 @@ class MeteredChat:
             self._settle(used + (tokens_of(answer.text) if counted is None else counted))
             return answer
 
-    def failure(self, exc: CallFailed | NotAChat) -> WorkFailure:
+    def failure(self, exc: CallFailed) -> WorkFailure:
         """The error to raise for an answer that did not come, or is not one of the dialect."""
         dialect, setting, problem = self.client.dialect, self._setting, exc.problem
         if isinstance(exc, NotAChat):
