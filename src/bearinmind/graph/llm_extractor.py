@@ -24,7 +24,7 @@ from bearinmind.graph.llm_answers import Flaw, check_answer
 from bearinmind.models.caches import CacheFile
 from bearinmind.models.chat import Question, prompt_tokens, tokens_of
 from bearinmind.models.outbound_http import CallFailed, Patience, batches
-from bearinmind.models.token_budget import PATIENCE, DailyTokens, MeteredChat, ModelOptions
+from bearinmind.models.token_budget import PATIENCE, MeteredChat, ModelOptions
 from bearinmind.types import Memory
 
 #: Changes with the words below and with how answers are checked: what was read before is then read
@@ -180,20 +180,12 @@ class LlmExtractor:
             now=now,
         )
         self.key = _key(options.dialect, self._chat.client.model)
+        self.leaves_machine = not self._chat.client.is_local  #: whether texts do
+        self.daily_tokens = self._chat.tokens  #: the day's budget: its limit, and what is spent
         self._cache = ExtractionCache(options.cache / "extractions.db", self.key)
 
     def __repr__(self) -> str:
         return f"LlmExtractor({self._chat.account!r})"
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether texts are sent to another machine."""
-        return not self._chat.client.is_local
-
-    @property
-    def daily_tokens(self) -> DailyTokens:
-        """The day's budget: its limit, and what is spent."""
-        return self._chat.tokens
 
     def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
         """What each of these memories mentions and states, in their order.

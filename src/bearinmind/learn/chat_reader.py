@@ -27,7 +27,7 @@ from bearinmind.models.caches import CacheFile
 from bearinmind.models.chat import Question, json_objects
 from bearinmind.models.forks import MadeOnce
 from bearinmind.models.outbound_http import CallFailed, Patience
-from bearinmind.models.token_budget import DailyTokens, MeteredChat, ModelOptions
+from bearinmind.models.token_budget import MeteredChat, ModelOptions
 from bearinmind.text.analysis import FUNCTION_WORDS, ask
 
 #: Changes with the words below.
@@ -98,25 +98,13 @@ class TurnReader:
             purpose="learning by ",
             patience=PATIENCE,
         )
+        self.name = self._chat.account  #: the model, and where it is
+        self.leaves_machine = not self._chat.client.is_local  #: whether turns do
+        self.tokens = self._chat.tokens  #: the day's budget: its limit, and what is spent
         self._seen = SeenTurns(
             options.cache / "learned-turns.db",
             f"{VERSION} {options.dialect} {self._chat.account}",
         )
-
-    @property
-    def name(self) -> str:
-        """The model, and where it is."""
-        return self._chat.account
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether turns are sent to another machine."""
-        return not self._chat.client.is_local
-
-    @property
-    def tokens(self) -> DailyTokens:
-        """The day's budget: its limit, and what is spent."""
-        return self._chat.tokens
 
     def close(self) -> None:
         """Release the connections and the file."""

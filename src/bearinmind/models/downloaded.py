@@ -71,7 +71,7 @@ class DownloadedEmbedder:
                 extra=library.name,
             )
         self._library = library
-        self._model = model
+        self._who = f"{library.name}:{model}"
         self._text = options.text
         self._known = known = catalogue.find(model)
         folder = Path(model).expanduser()
@@ -80,7 +80,7 @@ class DownloadedEmbedder:
         self._folder = folder if is_path else None
         self._source = ModelSource(model, self._folder, known)
         self._dimensions = Dimensions(
-            _dimensions(model, options.dimensions, known), options, f"{library.name}:{model}"
+            _dimensions(model, options.dimensions, known), options, self._who
         )
         self._loading = forks.Lock()
         self._run: Run | None = None
@@ -134,10 +134,6 @@ class DownloadedEmbedder:
     @cached_property
     def _revision(self) -> str:
         return _revision_of(self._folder) if self._folder else "published"
-
-    @property
-    def _who(self) -> str:
-        return f"{self._library.name}:{self._model}"
 
     def _loaded(self, *, download: bool) -> Run:
         with self._loading:

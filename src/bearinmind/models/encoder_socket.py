@@ -65,18 +65,13 @@ class SocketEmbedder:
         *,
         limit: float = LIMIT,
     ) -> None:
-        self._space = space
+        self.space = space
         self._limit = limit
         self._places = places
         self._fallback = fallback
         self._own: Embedder | None = None
         self._lock = forks.Lock()
         self._alone = False  # whether no worker answered
-
-    @property
-    def space(self) -> Space:
-        """The space of its vectors."""
-        return self._space
 
     @property
     def leaves_machine(self) -> bool:
@@ -107,7 +102,7 @@ class SocketEmbedder:
             return self._own
 
     def _requested(self, text: str) -> Vector | None:
-        request = {"version": VERSION, "space": self._space.key, "text": text}
+        request = {"version": VERSION, "space": self.space.key, "text": text}
         for place in self._places:
             answer = ask(place, request, self._limit)
             vector = self._read(answer.get("vector")) if answer else None
@@ -125,7 +120,7 @@ class SocketEmbedder:
             vector = np.frombuffer(base64.b64decode(encoded), dtype="<f4").astype(np.float32)
         except (binascii.Error, ValueError):
             return None
-        good = vector.shape == (self._space.dimensions,) and bool(np.isfinite(vector).all())
+        good = vector.shape == (self.space.dimensions,) and bool(np.isfinite(vector).all())
         return vector if good else None
 
 

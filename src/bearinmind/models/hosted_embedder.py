@@ -183,6 +183,8 @@ class HostedEmbedder:
             per_minute=options.per_minute,
             sleep=sleep,
         )
+        self._who = f"{dialect.name}:{model} at {self._caller.where}"
+        self.leaves_machine = not self._caller.is_local  #: whether texts do
 
     def __repr__(self) -> str:
         return f"HostedEmbedder({self._who!r})"
@@ -200,11 +202,6 @@ class HostedEmbedder:
             memory_prompt=memory_prompt,
             text=self._text,
         )
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether texts are sent to another machine."""
-        return not self._caller.is_local
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
         """A row for each text; an `EmbedderFailure` names the texts that alone were refused."""
@@ -239,10 +236,6 @@ class HostedEmbedder:
     def close(self) -> None:
         """Release the connections."""
         self._caller.close()
-
-    @property
-    def _who(self) -> str:
-        return f"{self._dialect.name}:{self._model} at {self._caller.where}"
 
     def _batch(self, texts: Sequence[str]) -> list[Vector | EmbedderFailure]:
         """A vector for each text, or why there is none."""

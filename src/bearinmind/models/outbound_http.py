@@ -122,7 +122,10 @@ class Caller:
         headers of authentication from the key or the empty text.
         """
         self._setting = setting
-        self._address = address_of(url, setting)
+        self._address = address = address_of(url, setting)
+        #: The server, without anything secret.
+        self.where = f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
+        self.is_local = is_loopback(address.hostname or "")  #: what is sent stays on this machine
         self._key = key
         self._patience = patience or Patience()
         self._pace = _Pace(per_minute, sleep) if per_minute else None
@@ -132,23 +135,13 @@ class Caller:
         self._identify = headers
         self._opening = forks.Lock()
         self._client: httpx.Client | None = None
-        password = unquote(self._address.password or "")
+        password = unquote(address.password or "")
         self._secrets = {password} if password else set()  # never in a message
         if key is not None and not callable(key):
             self._secret()  # raises now rather than at the first call
 
     def __repr__(self) -> str:
         return f"Caller({self.where!r})"
-
-    @property
-    def where(self) -> str:
-        """The server, without anything secret."""
-        return f"{self._address.scheme}://{self._address.netloc.rpartition('@')[2]}"
-
-    @property
-    def is_local(self) -> bool:
-        """Whether what is sent stays on this machine."""
-        return is_loopback(self._address.hostname or "")
 
     def close(self) -> None:
         """Release the connections; a later call opens new ones."""

@@ -182,6 +182,7 @@ class MeteredChat:
             before_each=self._take,
             after_failure=self._failed,
         )
+        self.account = f"{options.model} at {self.client.where}"  #: by which tokens are counted
         self.tokens = DailyTokens(
             options.cache / "llm-tokens.db",
             f"{purpose}{self.account}",
@@ -193,11 +194,6 @@ class MeteredChat:
         self._lock = forks.Lock()
         self._most = 0  # tokens of the request that is under way
         self._taken: Taken | None = None
-
-    @property
-    def account(self) -> str:
-        """The name under which its tokens are counted."""
-        return f"{self.client.model} at {self.client.where}"
 
     def ask(self, question: Question) -> ChatAnswer:
         """The model's answer; raises a `WorkFailure` when no tokens are left for it."""

@@ -35,11 +35,7 @@ class DenseLeg:
 
     search: Meanings = field(repr=False)
     active: Callable[[], Current | Unavailable] = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """How the leg is called in traces."""
-        return "dense"
+    name = "dense"  #: in traces
 
     def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
         """The nearest memories; none, with the reason, when there is no semantic recall."""
