@@ -31,28 +31,15 @@ class CombinedExtractor:
 
     def __init__(self, *parts: Extractor) -> None:
         self.parts = parts
+        self.leaves_machine = any(part.leaves_machine for part in parts)
+        self.batch = min(part.batch for part in parts)
+        self.key = "+".join(part.key for part in parts)
+        if len(self.key) > LONGEST_KEY:
+            digest = hashlib.sha256(self.key.encode()).hexdigest()[:16]
+            self.key = f"{self.key[: LONGEST_KEY - len(digest) - 1]}-{digest}"
 
     def __repr__(self) -> str:
         return f"CombinedExtractor({', '.join(map(repr, self.parts))})"
-
-    @property
-    def key(self) -> str:
-        """The keys of all of them."""
-        whole = "+".join(part.key for part in self.parts)
-        if len(whole) <= LONGEST_KEY:
-            return whole
-        digest = hashlib.sha256(whole.encode()).hexdigest()[:16]
-        return f"{whole[: LONGEST_KEY - len(digest) - 1]}-{digest}"
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether any of them sends texts to another machine."""
-        return any(part.leaves_machine for part in self.parts)
-
-    @property
-    def batch(self) -> int:
-        """As many memories as each of them takes."""
-        return min(part.batch for part in self.parts)
 
     def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
         """What any of them finds; when one fails, the error holds what those before it found."""

@@ -55,25 +55,20 @@ class Dimensions:
     """
 
     def __init__(self, known: int | None, options: EmbedderOptions, name: str) -> None:
-        self._known = known
+        self.known = known  #: None while it is not known
         self._options = options
         self._name = name
         self._certain = known is not None
         self._lock = forks.Lock(reentrant=True)  # finding out ends in `saw`
 
-    @property
-    def known(self) -> int | None:
-        """The number; None while it is not known."""
-        return self._known
-
     def get(self, find_out: Callable[[], object]) -> int:
         """The number; `find_out` makes a vector and calls `saw`."""
         with self._lock:
-            if self._known is None:
-                self._known = self._found_before()
-            if self._known is None:
+            if self.known is None:
+                self.known = self._found_before()
+            if self.known is None:
                 find_out()
-            return self._known or 0
+            return self.known or 0
 
     def saw(self, dimensions: int) -> None:
         """Note the dimensions of a vector."""
@@ -84,8 +79,8 @@ class Dimensions:
                 with EmbeddingCache(self._options.cache) as cache:
                     # It may be another model now, as the next process will see.
                     cache.keep_dimensions(self._name, dimensions)
-            self._known = self._known or dimensions
-            self._certain = self._known == dimensions
+            self.known = self.known or dimensions
+            self._certain = self.known == dimensions
 
     def _found_before(self) -> int | None:
         if self._options.expected is not None or self._options.cache is None:
