@@ -53,7 +53,7 @@ def measure(folder: Path, first: Embedder, second: Embedder) -> dict[str, arms.R
 @contextmanager
 def _kept(model: str) -> Iterator[Embedder]:
     """One of the pair, with whatever it embedded before."""
-    local = LocalEmbedder.open(model, text=Settings().embedded_text)
+    local = LocalEmbedder(model, text=Settings().embedded_text)
     embedder = CachedEmbedder(local, EmbeddingCache(default_cache()))
     try:
         yield embedder

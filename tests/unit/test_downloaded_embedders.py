@@ -70,7 +70,7 @@ Models = Callable[[str, str], Path]
 
 def test_fastembed_gives_the_same_vectors_as_our_own_encoder(models: Models) -> None:
     embedder = open_fastembed(models("minilm", "minilm-pooled"))
-    own = LocalEmbedder.open("minilm")
+    own = LocalEmbedder("minilm")
 
     vectors = embedder.embed_memories(TEXTS)
 
@@ -86,7 +86,7 @@ def test_fastembed_is_given_the_prompts_of_the_catalogue(models: Models, tmp_pat
     # Unlike the published one, our graph pools by itself, and the folder says so.
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text('{"word_embedding_dimension": 384}')
-    embedder, own = open_fastembed(folder), LocalEmbedder.open("e5-small")
+    embedder, own = open_fastembed(folder), LocalEmbedder("e5-small")
 
     assert embedder.space.query_prompt == own.space.query_prompt == "query: "
     assert embedder.embed_query(TEXTS[0]) @ own.embed_query(TEXTS[0]) > 0.999

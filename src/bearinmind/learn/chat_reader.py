@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from bearinmind.learn.model import (
@@ -101,10 +100,9 @@ class TurnReader:
         self.name = self._chat.account  #: the model, and where it is
         self.leaves_machine = not self._chat.client.is_local  #: whether turns do
         self.tokens = self._chat.tokens  #: the day's budget: its limit, and what is spent
-        self._seen = SeenTurns(
-            options.cache / "learned-turns.db",
-            f"{VERSION} {options.dialect} {self._chat.account}",
-        )
+        self._reader = f"{VERSION} {options.dialect} {self.name}"
+        file = options.cache / "learned-turns.db"
+        self._seen = CacheFile(file, "turns", most_bytes=_MOST_BYTES)
 
     def close(self) -> None:
         """Release the connections and the file."""
@@ -113,7 +111,8 @@ class TurnReader:
 
     def knows(self, turn: Sequence[Message]) -> bool:
         """Whether it has read a turn before."""
-        return turn in self._seen
+        key = self._key(turn)
+        return key in self._seen.find([key])
 
     def read(self, turn: Sequence[Message], *, keep: bool = True) -> TurnFindings:
         """The lessons of a turn that its own words support; with `keep` it is not read again."""
@@ -124,8 +123,12 @@ class TurnReader:
         except CallFailed as exc:
             raise self._chat.failure(exc) from None
         if keep:
-            self._seen.add(turn)
+            self._seen.keep({self._key(turn): b""})
         return checked_lessons(answer.text, turn)
+
+    def _key(self, turn: Sequence[Message]) -> bytes:
+        parts = "\0".join([self._reader, *(f"{each.role} {each.text}" for each in turn)])
+        return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()
 
 
 ConfiguredReader = MadeOnce[TurnReader]  # rules alone read turns where it makes none
@@ -231,27 +234,3 @@ def _words(text: str) -> set[str]:
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().replace("\u2019", "'").split())
-
-
-class SeenTurns:
-    """The turns that one model has read. Threads and processes may share the file."""
-
-    def __init__(self, file: Path, reader: str) -> None:
-        self._reader = reader
-        self._file = CacheFile(file, "turns", most_bytes=_MOST_BYTES)
-
-    def __contains__(self, turn: Sequence[Message]) -> bool:
-        key = self._key(turn)
-        return key in self._file.find([key])
-
-    def add(self, turn: Sequence[Message]) -> None:
-        """Note that a turn was read."""
-        self._file.keep({self._key(turn): b""})
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    def _key(self, turn: Sequence[Message]) -> bytes:
-        parts = "\0".join([self._reader, *(f"{each.role} {each.text}" for each in turn)])
-        return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()

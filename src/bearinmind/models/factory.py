@@ -132,8 +132,8 @@ def _local(model: str | Path, text: str) -> LocalEmbedder | PairedEmbedder:
     from bearinmind.models.local import LocalEmbedder, PairedEmbedder  # noqa: PLC0415
 
     if isinstance(model, Path) or "+" not in model:
-        return LocalEmbedder.open(model, text=text)
-    first, second = (LocalEmbedder.open(name, text=text) for name in model.split("+"))
+        return LocalEmbedder(model, text=text)
+    first, second = (LocalEmbedder(name, text=text) for name in model.split("+"))
     return PairedEmbedder(first, second, share=SHARE)
 
 

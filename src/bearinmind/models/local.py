@@ -128,23 +128,18 @@ class LocalEmbedder:
 
     leaves_machine = False
 
-    def __init__(self, folder: Path, card: Card, *, threads: int = 0, text: str = CONTENT) -> None:
-        self.space = card.space(text)
-        self._folder = folder
-        self._card = card
-        self._threads = threads or most_threads()
-        self._loading = forks.Lock()
-        self._model: _Model | None = None
-
-    @classmethod
-    def open(cls, model: str | Path, *, threads: int = 0, text: str = CONTENT) -> Self:
-        """The encoder of a name, such as "minilm", or of a folder; only its card is read.
+    def __init__(self, model: str | Path, *, threads: int = 0, text: str = CONTENT) -> None:
+        """Take the name of an encoder, such as "minilm", or a folder; only its card is read.
 
         `threads` is how many batches are computed side by side, 0 for what suits the machine;
         `text` is the recipe of the texts that it will be given.
         """
-        folder = _folder_of(model)
-        return cls(folder, Card.read(folder), threads=threads, text=text)
+        self._folder = _folder_of(model)
+        self._card = Card.read(self._folder)
+        self.space = self._card.space(text)
+        self._threads = threads or most_threads()
+        self._loading = forks.Lock()
+        self._model: _Model | None = None
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
         """A row for each text, as memories are embedded."""

@@ -96,7 +96,7 @@ class ExactCosine:
 @cache
 def _minilm() -> LocalEmbedder:
     """One for all users of a run: loading it takes longer than a query."""
-    return LocalEmbedder.open("minilm")
+    return LocalEmbedder("minilm")
 
 
 _SQL = load("fts5.sql")
