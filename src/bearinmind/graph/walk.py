@@ -239,10 +239,6 @@ class _Side:
     passed_over: set[ConceptName] = field(default_factory=set)
     partly: set[ConceptName] = field(default_factory=set)
 
-    @classmethod
-    def at(cls, concept: Concept) -> _Side:
-        return cls(frontier=[concept.name], costs={concept.name: 0.0})
-
     def advance(self, search: GraphSearch, filter: Filter) -> None:
         """Take one more step in every direction; the cheapest way to each concept is kept."""
         around = look_around(search, filter, self.frontier)
@@ -282,7 +278,7 @@ def path(
     Of ways that are equally short, it is the one over relations and over the concepts that the
     fewest memories mention.
     """
-    here, there = _Side.at(start), _Side.at(goal)
+    here, there = (_Side([end.name], {end.name: 0.0}) for end in (start, goal))
     meeting = here.costs.keys() & there.costs.keys()
     steps = 0
     while not meeting and steps < longest and here.frontier and there.frontier:

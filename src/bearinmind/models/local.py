@@ -5,7 +5,6 @@ The sentence encoders of `bearinmind-encoder` need no key, no network and no dow
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import re
@@ -106,14 +105,6 @@ class Card(BaseModel):
             if size != expected.bytes:
                 raise _damaged(folder / name, f"{size:,} bytes instead of {expected.bytes:,}")
 
-    def check_contents(self, folder: Path) -> None:
-        """Read all files, and raise `EmbedderFailure` for one that was changed."""
-        self.check_sizes(folder)
-        for name, expected in self.files.items():
-            with (folder / name).open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != expected.sha256:
-                    raise _damaged(folder / name, "its content is not what its card says")
-
 
 def _damaged(path: Path, why: str) -> EmbedderFailure:
     return EmbedderFailure(f"{str(path)!r} is damaged: {why}", hint=REINSTALL)
@@ -158,10 +149,6 @@ class LocalEmbedder:
         model = self._loaded()
         vector: Vector = model.run([model.tokens(self._card.query_prompt + text)])[0]
         return vector
-
-    def check(self) -> None:
-        """Read every file of the model; raise `EmbedderFailure` for a damaged one."""
-        self._card.check_contents(self._folder)
 
     def close(self) -> None:
         """Release the model."""
