@@ -18,7 +18,6 @@ from bearinmind.learn.sentences import (
     about_user,
     infinitive,
     refusal_of,
-    refusal_of_scored,
     sentences,
     statement,
     stop,
@@ -351,7 +350,7 @@ def _by_score(sentence: str, embed: Embed) -> tuple[Candidate, Refusal | None] |
         return None
     kept = re.sub(_LEAD, "", sentence, flags=re.IGNORECASE)
     found = Candidate(text=about_user(kept), lesson=lesson, sentence=sentence, sure=False)
-    return found, refusal_of_scored(sentence, kept)
+    return found, refusal_of(sentence, kept, scored=True)
 
 
 def agrees(text: str) -> bool:
