@@ -81,7 +81,9 @@ def choose_embedder(text: str, options: EmbedderOptions) -> Embedder | None:
 
         return HashEmbedder()
     if kind in LIBRARIES:
-        return _downloaded(kind, name, options)
+        from bearinmind.models import downloaded  # noqa: PLC0415
+
+        return downloaded.DownloadedEmbedder(downloaded.LIBRARIES[kind], name, options)
     if kind in (*PROVIDERS, "http"):
         return _hosted(kind, name, options)
     if kind == "folder":
@@ -149,12 +151,6 @@ def _of_space(space: Space, options: EmbedderOptions) -> EmbedderOptions:
         dimensions=space.dimensions if requested else None,
         expected=space.dimensions,
     )
-
-
-def _downloaded(library: str, model: str, options: EmbedderOptions) -> Embedder:
-    from bearinmind.models import downloaded  # noqa: PLC0415
-
-    return downloaded.DownloadedEmbedder(downloaded.LIBRARIES[library], model, options)
 
 
 def _hosted(provider: str, model: str, options: EmbedderOptions) -> Embedder:
