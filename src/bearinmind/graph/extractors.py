@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bearinmind.concepts import ConceptName, Extraction, Kind, Mention, Role, Statement
-from bearinmind.errors import ExtractorFailure, InvalidSetting
+from bearinmind.errors import ExtractorFailure
 from bearinmind.models import forks
 from bearinmind.protocols import Extractor, Store, every_memory
 from bearinmind.types import Filter, Memory, Scope, State
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from bearinmind.models.token_budget import ModelOptions
 
 
-#: The values of the `extractor` setting.
-EXTRACTORS = ("rules", "spacy", "llm", "none")
+ExtractorName = Literal["rules", "spacy", "llm", "none"]  #: as the setting has it
 LONGEST_KEY = 64  # characters, as the protocol has it
 _VAGUE = frozenset({Kind.NAME, Kind.TOPIC})
 _PRESENT = frozenset({State.LIVE, State.SUPERSEDED, State.EXPIRED})
@@ -87,7 +86,7 @@ def union(extractions: Sequence[Extraction]) -> Extraction:
     )
 
 
-def choose_extractor(name: str, llm: ModelOptions | None = None) -> Extractor | None:
+def choose_extractor(name: ExtractorName, llm: ModelOptions) -> Extractor | None:
     """The extractor that a setting names; None for `none`. Nothing is loaded or sent yet.
 
     A model is combined with the rules: it passes over identifiers, hosts and tags, and what the
@@ -103,14 +102,9 @@ def choose_extractor(name: str, llm: ModelOptions | None = None) -> Extractor | 
         from bearinmind.graph.spacy_extractor import SpacyExtractor  # noqa: PLC0415
 
         return CombinedExtractor(Rules(), SpacyExtractor())
-    if name == "llm" and llm is not None:
-        from bearinmind.graph.llm_extractor import LlmExtractor  # noqa: PLC0415
+    from bearinmind.graph.llm_extractor import LlmExtractor  # noqa: PLC0415
 
-        return CombinedExtractor(Rules(), LlmExtractor(llm))
-    raise InvalidSetting(
-        f"extractor = {name!r} is not one of {', '.join(EXTRACTORS)}",
-        hint="Use rules, which needs no model.",
-    )
+    return CombinedExtractor(Rules(), LlmExtractor(llm))
 
 
 ConfiguredExtractor = forks.MadeOnce[Extractor]  # no graph is built where it makes none
