@@ -36,7 +36,7 @@ QUERY = "Where does the spare key to the boat house hang?"
 #: Steps of a new process, by what each is called; a line of a program each.
 WHOLE = {
     "import bearinmind": "from bearinmind.models.local import LocalEmbedder",
-    "open": "embedder = LocalEmbedder.open({model!r})",
+    "open": "embedder = LocalEmbedder({model!r})",
     "import numpy": "import numpy",
     "import the runtime": "import onnxruntime, tokenizers",
     "load": "embedder._loaded()",
@@ -69,7 +69,7 @@ def main() -> int:
     texts = _texts(options.texts)
     figures: dict[str, float] = {}
     for model in bearinmind_encoder.models():
-        rounds = measure(LocalEmbedder.open(model, threads=options.threads), texts)
+        rounds = measure(LocalEmbedder(model, threads=options.threads), texts)
         bare, whole = (statistics.median(times) for times in zip(*rounds, strict=True))
         print(f"{model:9} bare {len(texts) / bare:6.1f} texts a second, ", end="")
         print(f"embedder {len(texts) / whole:6.1f}")

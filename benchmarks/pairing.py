@@ -16,7 +16,7 @@ from pathlib import Path
 import arms
 from bearinmind.config import Settings
 from bearinmind.models import factory
-from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
+from bearinmind.models.caches import CachedEmbedder, EmbeddingCache
 from bearinmind.models.local import LocalEmbedder, PairedEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind_bench.corpus import default_cache
@@ -53,7 +53,7 @@ def measure(folder: Path, first: Embedder, second: Embedder) -> dict[str, arms.R
 @contextmanager
 def _kept(model: str) -> Iterator[Embedder]:
     """One of the pair, with whatever it embedded before."""
-    local = LocalEmbedder.open(model, text=Settings().embedded_text)
+    local = LocalEmbedder(model, text=Settings().embedded_text)
     embedder = CachedEmbedder(local, EmbeddingCache(default_cache()))
     try:
         yield embedder

@@ -45,7 +45,7 @@ class TokenEncoder:
     """An encoder that gives the vector of each token: what its mean is otherwise taken of."""
 
     def __init__(self, name: str) -> None:
-        self.plain = LocalEmbedder.open(name)
+        self.plain = LocalEmbedder(name)
         self._card, self._tokenizer = self.plain._card, self.plain._loaded().tokenizer
         model = onnx.load(self.plain._folder / GRAPH)
         [masked] = [x.input[0] for x in model.graph.node if x.op_type == "ReduceSum"]

@@ -66,7 +66,7 @@ class StaticEmbedder:
     leaves_machine = False
 
     def __init__(self) -> None:
-        teacher = LocalEmbedder.open("minilm")
+        teacher = LocalEmbedder("minilm")
         self.space = Space(
             model="static",
             revision=f"1 of {teacher.space.revision}",

@@ -26,12 +26,19 @@ from pydantic import (
 from bearinmind import errors
 from bearinmind.errors.flaws import allowed, shortened
 from bearinmind.models.factory import EMBEDDER_FORMS, RERANKER_FORMS
-from bearinmind.models.outbound_http import address_of, is_safe
 from bearinmind.recall.graph_leg import Spread
 from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.settings import SettingFields
 from bearinmind.text import embedded_text
-from bearinmind.text.store_name import StoreFile, StoreName, StoreServer, fingerprint, store_name
+from bearinmind.text.addresses import (
+    StoreFile,
+    StoreName,
+    StoreServer,
+    address_of,
+    fingerprint,
+    is_safe,
+    store_name,
+)
 
 PREFIX = "BEARINMIND_"
 #: Names the configuration file itself, so it cannot be a setting inside it.

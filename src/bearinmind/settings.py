@@ -10,7 +10,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 from bearinmind.text import embedded_text
-from bearinmind.text.store_name import StoreFile, StoreName, StoreServer
+from bearinmind.text.addresses import StoreFile, StoreName, StoreServer
 from bearinmind.types import Trust
 
 _Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -20,7 +20,7 @@ from bearinmind.config import Settings
 from bearinmind.protocols import Store
 from bearinmind.store import backup
 from bearinmind.store.factory import Access, open_store
-from bearinmind.text.store_name import StoreFile, store_name
+from bearinmind.text.addresses import StoreFile, store_name
 from support.full_store import Life, everything, rows
 from support.postgres_server import Databases
 

@@ -59,7 +59,7 @@ sys.exit(0 if {*answers} == {"the staging database is db-stage-3"} else 3)
 #: The main thread ends while another one is in the middle of a batch.
 LEAVE = """
 from bearinmind.models.local import LocalEmbedder
-embedder = LocalEmbedder.open("minilm", threads=1)
+embedder = LocalEmbedder("minilm", threads=1)
 embedder.embed_query("")  # it is loaded
 begun = threading.Event()
 

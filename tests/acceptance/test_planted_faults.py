@@ -30,7 +30,6 @@ from bearinmind.recall.lockout import locked_out
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.selection import Selection
 from bearinmind.surfaces.cli import app
-from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Dropped, Judged, LegReport
 from bearinmind.types import Candidate, Fused, MemoryId, Query, Ranking
 from bearinmind_bench import metrics
@@ -135,7 +134,7 @@ def test_the_weights_of_the_earlier_system_lock_a_leg_out() -> None:
     fusion = ReciprocalRank(weights={"within": 0.35})
     assert [fused.id for fused in fusion(given)][-1] == "alone"
 
-    legs: Sequence[Leg] = (LexicalLeg(TemporaryStore()), WithinLeg(TemporaryStore()))
+    legs = [replace(each, candidates=()) for each in given]
     assert [*locked_out(fusion, legs, 10)] == ["within"]
     assert [*locked_out(fusion, legs, 50)] == ["within"]
     assert locked_out(ConvexCombination(weights={"within": 0.35}), legs, 10) == {}

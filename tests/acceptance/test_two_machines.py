@@ -13,7 +13,7 @@ from pathlib import Path
 from bearinmind.app import Mind
 from bearinmind.config import Configuration, Settings
 from bearinmind.surfaces import transfer
-from bearinmind.text.store_name import StoreFile
+from bearinmind.text.addresses import StoreFile
 from support.http_server import served, wait_until
 from support.processes import free_ports
 

@@ -23,7 +23,7 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind.store.factory import open_store
-from bearinmind.text.store_name import store_name
+from bearinmind.text.addresses import store_name
 from bearinmind.types import Filter
 from support.embedders import WordEmbedder
 
@@ -44,13 +44,13 @@ from support.embedders import WordEmbedder
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.store.factory import open_store
-from bearinmind.text.store_name import store_name
+from bearinmind.text.addresses import store_name
 from bearinmind.work.handlers import Embedding
 from bearinmind.work.status import EMBED
 from bearinmind.work.worker import Worker
 
 store, batch = open_store(store_name(sys.argv[2])), int(sys.argv[3])
-made = [LocalEmbedder.open(n) if n == "minilm" else WordEmbedder(n) for n in sys.argv[4:]]
+made = [LocalEmbedder(n) if n == "minilm" else WordEmbedder(n) for n in sys.argv[4:]]
 def clock():
     return datetime.now(UTC)
 embedding = Embedding(store=store, embedders=Embedders.among(*made), clock=clock, batch=batch)
@@ -138,7 +138,7 @@ def test_every_memory_is_embedded_once_by_the_real_model(place: str) -> None:
     for _ in range(3):
         _work_and_die(place, chance, 2, "minilm")
 
-    model = LocalEmbedder.open("minilm")
+    model = LocalEmbedder("minilm")
     with _open(place, model) as memory:
         memory.work.wait()
         _assert_embedded_once(memory, model, contents, lambda text: model.embed_memories([text])[0])

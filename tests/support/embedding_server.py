@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import SecretStr
 
+from bearinmind.models.factory import EmbedderOptions
 from bearinmind.models.hosted_embedder import HTTP, Dialect, HostedEmbedder
 from support.server_thread import on_thread
 
@@ -187,8 +188,9 @@ def opening(
     made: list[HostedEmbedder] = []
 
     def make(dialect: Dialect = HTTP, model: str = "small", **options: Any) -> HostedEmbedder:
-        plain: dict[str, Any] = {"url": server.url, "key": key, "sleep": lambda _: None}
-        made.append(HostedEmbedder(dialect, model, **(plain | options)))
+        sleep = options.pop("sleep", lambda _: None)
+        given = EmbedderOptions(**({"url": server.url, "key": key} | options))
+        made.append(HostedEmbedder(dialect, model, given, sleep))
         return made[-1]
 
     yield make

@@ -42,7 +42,7 @@ from bearinmind.store.factory import Access as Connecting
 from bearinmind.store.factory import open_source
 from bearinmind.store.migrate_store import Digest
 from bearinmind.store.transfer import TABLES
-from bearinmind.text.store_name import store_name
+from bearinmind.text.addresses import store_name
 from bearinmind.types import (
     Access,
     Decider,

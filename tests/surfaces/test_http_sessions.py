@@ -16,7 +16,7 @@ from bearinmind.accounts.sessions import LINK_LIFE, NewSession, Sessions, hash_o
 from bearinmind.errors import NotAuthenticated
 from bearinmind.protocols import User
 from bearinmind.testing import TemporaryStore
-from bearinmind.text.store_name import StoreFile
+from bearinmind.text.addresses import StoreFile
 from bearinmind.types import Access, UserId
 from support.http_server import Serving, serving
 

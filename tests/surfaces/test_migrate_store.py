@@ -12,7 +12,7 @@ import pytest
 from bearinmind.errors import StoreUnfinished
 from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import open_move
-from bearinmind.text.store_name import store_name
+from bearinmind.text.addresses import store_name
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("by_words")

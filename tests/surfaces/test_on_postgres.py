@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from bearinmind.store.postgres.embedded import EmbeddedServer
-from bearinmind.text.store_name import store_name
+from bearinmind.text.addresses import store_name
 from support.bench_sets import small_set
 
 Run = Callable[..., Any]

@@ -17,24 +17,14 @@ from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lockout import adjusted_out, locked_out
 from bearinmind.testing import TemporaryStore
-from bearinmind.trace import LegReport
-from bearinmind.types import Query, Ranking, Trust
+from bearinmind.types import Ranking, Trust
 
 Open = Callable[..., Mind]
 
 
-class Named:
-    """A leg that has nothing but its name: lock-outs are found without asking it."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
-        raise AssertionError(f"asked {query.text!r}")
-
-
-def legs(*names: str) -> list[Named]:
-    return [Named(name) for name in names]
+def legs(*names: str) -> list[Ranking]:
+    """The answers of legs that find nothing."""
+    return [Ranking(leg=name, candidates=()) for name in names]
 
 
 PAIR = legs("lexical", "dense")

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import EmbedderFailure, InvalidSetting
-from bearinmind.models.embedding_cache import CachedEmbedder
+from bearinmind.models.caches import CachedEmbedder
 from bearinmind.models.factory import (
     EMBEDDER_FORMS,
     LOCAL_ENCODERS,

@@ -223,7 +223,7 @@ def work():
     while True:
         reranker("walrus", [Passage("a", "walrus " * 500)] * 2, 60)
 threading.Thread(target=work, daemon=True).start()
-while not forks.native_calls.is_running:
+while not forks.native_calls._running:
     time.sleep(0.001)
 """
     done = subprocess.run(

@@ -115,7 +115,7 @@ def test_without_tokens_or_an_answer_everything_is_shown_and_said(server: ChatSe
 
 
 def test_a_question_without_a_model_is_refused() -> None:
-    with _opened(None) as memory, pytest.raises(InvalidSetting, match="no chat model"):
+    with _opened(None) as memory, pytest.raises(InvalidSetting, match="--ask needs llm_url"):
         memory.curation.review(ask=True)
 
 

@@ -19,6 +19,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting, MissingExtra
+from bearinmind.models.caches import EmbeddingCache
 from bearinmind.models.downloaded import (
     FASTEMBED,
     SENTENCE_TRANSFORMERS,
@@ -31,7 +32,6 @@ from bearinmind.models.downloaded import (
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.factory import EmbedderOptions, choose_embedder
 from bearinmind.models.local import LocalEmbedder
-from bearinmind.models.vectors import Memo
 from bearinmind.protocols import Embedder
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
@@ -70,7 +70,7 @@ Models = Callable[[str, str], Path]
 
 def test_fastembed_gives_the_same_vectors_as_our_own_encoder(models: Models) -> None:
     embedder = open_fastembed(models("minilm", "minilm-pooled"))
-    own = LocalEmbedder.open("minilm")
+    own = LocalEmbedder("minilm")
 
     vectors = embedder.embed_memories(TEXTS)
 
@@ -86,7 +86,7 @@ def test_fastembed_is_given_the_prompts_of_the_catalogue(models: Models, tmp_pat
     # Unlike the published one, our graph pools by itself, and the folder says so.
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text('{"word_embedding_dimension": 384}')
-    embedder, own = open_fastembed(folder), LocalEmbedder.open("e5-small")
+    embedder, own = open_fastembed(folder), LocalEmbedder("e5-small")
 
     assert embedder.space.query_prompt == own.space.query_prompt == "query: "
     assert embedder.embed_query(TEXTS[0]) @ own.embed_query(TEXTS[0]) > 0.999
@@ -144,13 +144,15 @@ def test_a_space_is_known_without_loading_when_the_catalogue_knows_the_model() -
     assert not embedder.leaves_machine
 
 
-def test_dimensions_that_nobody_knows_are_found_out_and_remembered(models: Models) -> None:
-    kept: list[int] = []
-    memo = Memo(lambda: kept[-1] if kept else None, kept.append)
+def test_dimensions_that_nobody_knows_are_found_out_and_remembered(
+    models: Models, tmp_path: Path
+) -> None:
+    options = EmbedderOptions(cache=tmp_path / "embeddings.db")
     folder = str(models("minilm", "minilm-pooled"))
 
-    assert DownloadedEmbedder(FASTEMBED, folder, memo=memo).space.dimensions == 384
-    assert kept == [384]
+    assert DownloadedEmbedder(FASTEMBED, folder, options).space.dimensions == 384
+    with EmbeddingCache(tmp_path / "embeddings.db") as cache:
+        assert cache.dimensions(f"fastembed:{folder}") == 384
 
 
 def test_a_worker_downloads_a_model_of_unknown_dimensions(
@@ -168,7 +170,7 @@ def test_a_worker_downloads_a_model_of_unknown_dimensions(
         here.write_text("weights")
 
     library = Library("onnx", load, download)
-    embedder = DownloadedEmbedder(library, "acme/unheard-of")
+    embedder = DownloadedEmbedder(library, "acme/unheard-of", EmbedderOptions())
     place = Workplace(clock)
     place.keep(make("Something."))
     with pytest.raises(EmbedderFailure, match="is not on this machine"):
@@ -250,7 +252,7 @@ def test_a_library_that_is_missing_is_named_with_its_extra(library: Library) -> 
         library = library._replace(name=f"{library.name}-not")
 
     with pytest.raises(MissingExtra) as caught:
-        DownloadedEmbedder(library, "BAAI/bge-m3")
+        DownloadedEmbedder(library, "BAAI/bge-m3", EmbedderOptions())
     assert f"pip install 'bearinmind[{library.name}]'" in caught.value.hint
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.caches import CachedEmbedder, EmbeddingCache
 from bearinmind.models.embedders import RecentQueries
-from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
 from bearinmind.types import Space
 from support.embedding_server import direction
 
@@ -236,7 +236,6 @@ def test_a_file_that_cannot_be_used_costs_the_cache_alone(
     (tmp_path / "file").write_text("in the way")
     with EmbeddingCache(tmp_path / "file" / "embeddings.db") as cache:
         vectors = CachedEmbedder(Counting(), cache).embed_memories(["a"])
-        assert "cannot be used" in (cache.trouble or "")
 
     assert vectors.shape == (1, 8)
     assert caplog.text.count("cannot be used") == 1
@@ -283,7 +282,6 @@ from test_embedding_cache import CachedEmbedder, Counting, EmbeddingCache
 with EmbeddingCache(Path(sys.argv[1])) as cache:
     for at in range(50):
         CachedEmbedder(Counting(), cache).embed_memories([f"{at}", f"{sys.argv[3]} {at}"])
-    assert cache.trouble is None, cache.trouble
 """
 
 
@@ -291,10 +289,16 @@ def test_many_processes_share_one_file(file: Path, cached: Wrap) -> None:
     here = str(Path(__file__).parent)
     paths = {"PYTHONPATH": f"{here}:{Path(here).parent}"}
     writers = [
-        subprocess.Popen([sys.executable, "-c", _WRITER, str(file), here, str(n)], env=paths)
+        subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(file), here, str(n)],
+            env=paths,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         for n in range(3)
     ]
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    # Trouble with the file would be logged, which nobody hides here.
+    assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [("", 0)] * 3
 
     embedder = Counting()
     cached(embedder).embed_memories([f"{n} {at}" for n in range(3) for at in range(50)])

@@ -164,7 +164,7 @@ def write_torch_export(weights: Weights, path: Path) -> None:
 
 
 def test_the_graph_computes_what_bert_is_defined_to(weights: Weights, tmp_path: Path) -> None:
-    embedder = LocalEmbedder.open(written(weights, tmp_path / "small"))
+    embedder = LocalEmbedder(written(weights, tmp_path / "small"))
     texts = ["the tide was high", "low", "and the tide was low and high at noon"]
     ids = [[2, *(WORDS.index(word) for word in text.split()), 3] for text in texts]
     expected = np.stack([reference(weights, row) for row in ids])

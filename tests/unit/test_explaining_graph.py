@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.recall.leg_positions import CachedFollowing
+from bearinmind.recall.leg_positions import CachedLeg
 from bearinmind.trace import LegPosition, LegReport, WhyNot
 from bearinmind.types import MemoryId, Query, Ranking
 
@@ -188,7 +188,7 @@ class Counted:
 
 def test_a_limit_or_a_budget_costs_the_graph_nothing(ask: Callable[..., Query]) -> None:
     counted = Counted()
-    once = CachedFollowing(counted)
+    once = CachedLeg(counted)
     for limit in (1, 2, 3):
         once(ask("walrus", limit=limit, budget_bytes=100 * limit), (), {})
     assert counted.asked == 1

@@ -68,7 +68,8 @@ class Past:
 
 
 def found(*relations: Relation, **known: Any) -> list[Contradiction]:
-    return contradictions(relations, FUNCTIONAL, Past(**known))
+    past = Past(**known)
+    return contradictions(relations, FUNCTIONAL, past.newer, past.written)
 
 
 def test_two_targets_at_one_time_contradict_and_the_older_is_to_end_when_the_newer_began() -> None:

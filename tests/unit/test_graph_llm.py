@@ -20,9 +20,8 @@ from bearinmind.graph.llm_extractor import (
     SYSTEM,
     LlmExtractor,
     Prices,
-    open_llm_extractor,
 )
-from bearinmind.models.token_budget import Address, ModelOptions
+from bearinmind.models.token_budget import ModelOptions
 from bearinmind.protocols import Extractor
 from bearinmind.types import Memory
 from support.chat_server import ChatServer, says, serving, well
@@ -45,10 +44,14 @@ def opened(server: ChatServer, tmp_path: Path) -> Iterator[Open]:
     """Opens extractors that are closed in the end."""
     made: list[LlmExtractor] = []
 
-    def open_(model: str = "small", **options: Any) -> LlmExtractor:
-        address = Address(server.url + "/v1", SecretStr(KEY), model)
-        plain: dict[str, Any] = {"cache": tmp_path / "cache", "sleep": lambda _: None}
-        made.append(LlmExtractor(address, **(plain | options)))
+    def open_(model: str = "small", **changed: Any) -> LlmExtractor:
+        options = ModelOptions(
+            url=server.url + "/v1",
+            key=SecretStr(KEY),
+            model=model,
+            **({"cache": tmp_path / "cache"} | changed),
+        )
+        made.append(LlmExtractor(options, sleep=lambda _: None))
         return made[-1]
 
     yield open_
@@ -234,7 +237,7 @@ def test_its_key_tells_what_changes_the_answer_and_never_the_secret(opened: Open
 def test_texts_leave_the_machine_unless_the_server_is_on_it(
     tmp_path: Path, url: str, *, leaves: bool
 ) -> None:
-    extractor = open_llm_extractor(ModelOptions(url=url, model="m", cache=tmp_path, daily_tokens=9))
+    extractor = LlmExtractor(ModelOptions(url=url, model="m", cache=tmp_path))
 
     assert extractor.leaves_machine is leaves
     extractor.close()
@@ -248,7 +251,6 @@ def test_texts_leave_the_machine_unless_the_server_is_on_it(
         ({"url": ""}, "needs llm_url"),
         ({"model": None}, "needs llm_model"),
         ({"url": "localhost"}, "llm_url = 'localhost' is not an address"),
-        ({"dialect": "klingon"}, "llm_dialect = 'klingon' is not one of openai, anthropic, ollama"),
         ({"key": SecretStr("sk-ключ")}, "llm_key has characters"),
     ],
 )
@@ -258,7 +260,7 @@ def test_a_setting_that_is_missing_or_wrong_is_named(
     good: dict[str, Any] = {"url": "http://localhost/v1", "key": None, "model": "m"}
 
     with pytest.raises(InvalidSetting, match=told) as caught:
-        open_llm_extractor(ModelOptions(**good | changed, cache=tmp_path, daily_tokens=9))
+        LlmExtractor(ModelOptions(**good | changed, cache=tmp_path))
 
     assert caught.value.hint
     assert "ключ" not in caught.value.message

@@ -17,7 +17,7 @@ import pytest
 
 from bearinmind.errors import ExtractorFailure
 from bearinmind.graph.llm_extractor import LlmExtractor
-from bearinmind.models.token_budget import Address, DailyTokens
+from bearinmind.models.token_budget import DailyTokens, ModelOptions
 from bearinmind.types import Memory
 from support.chat_server import ChatServer, breaks_off, fails, serving
 
@@ -53,10 +53,17 @@ def server() -> Iterator[ChatServer]:
 def opened(server: ChatServer, tmp_path: Path) -> Iterator[Open]:
     made: list[LlmExtractor] = []
 
-    def open_(daily_tokens: int = 100_000, model: str = "small", **options: Any) -> LlmExtractor:
-        plain: dict[str, Any] = {"cache": tmp_path, "sleep": lambda _: None}
-        address = Address(f"{server.url}/v1", None, model)
-        made.append(LlmExtractor(address, daily_tokens=daily_tokens, **(plain | options)))
+    def open_(
+        daily_tokens: int = 100_000, model: str = "small", dialect: str = "openai", **more: Any
+    ) -> LlmExtractor:
+        options = ModelOptions(
+            url=f"{server.url}/v1",
+            model=model,
+            dialect=dialect,
+            cache=tmp_path,
+            daily_tokens=daily_tokens,
+        )
+        made.append(LlmExtractor(options, **({"sleep": lambda _: None} | more)))
         return made[-1]
 
     yield open_

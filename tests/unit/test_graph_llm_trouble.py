@@ -15,7 +15,7 @@ from bearinmind.errors import ExtractorFailure
 from bearinmind.graph.llm_answers import Flaw
 from bearinmind.graph.llm_extractor import LlmExtractor
 from bearinmind.models.outbound_http import Patience
-from bearinmind.models.token_budget import Address
+from bearinmind.models.token_budget import ModelOptions
 from bearinmind.types import Memory
 from support.chat_server import (
     Behaviour,
@@ -56,10 +56,11 @@ def pauses() -> list[float]:
 def opened(server: ChatServer, tmp_path: Path, pauses: list[float]) -> Iterator[Open]:
     made: list[LlmExtractor] = []
 
-    def open_(**options: Any) -> LlmExtractor:
-        address = Address(server.url, SecretStr(KEY), "small")
-        plain: dict[str, Any] = {"cache": tmp_path, "sleep": pauses.append}
-        made.append(LlmExtractor(address, **(plain | options)))
+    def open_(dialect: str = "openai", **more: Any) -> LlmExtractor:
+        options = ModelOptions(
+            url=server.url, key=SecretStr(KEY), model="small", dialect=dialect, cache=tmp_path
+        )
+        made.append(LlmExtractor(options, **({"sleep": pauses.append} | more)))
         return made[-1]
 
     yield open_
@@ -150,8 +151,8 @@ def test_a_slow_server_is_not_waited_for(
 
 
 def test_a_server_that_is_not_there_is_told(tmp_path: Path, memories: list[Memory]) -> None:
-    address = Address("http://127.0.0.1:9/v1", None, "small")  # where nobody listens
-    extractor = LlmExtractor(address, cache=tmp_path, sleep=lambda _: None)
+    nowhere = ModelOptions(url="http://127.0.0.1:9/v1", model="small", cache=tmp_path)
+    extractor = LlmExtractor(nowhere, sleep=lambda _: None)
 
     assert "cannot be talked to" in failure(extractor, memories).message
     assert extractor.daily_tokens.spent() == 0  # nobody got to count anything

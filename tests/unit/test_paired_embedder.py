@@ -10,7 +10,7 @@ TEXTS = ["Deploys happen on Tuesdays.", "Tove likes short answers."]
 
 
 def test_the_cosine_of_a_pair_is_its_encoders_cosines_by_their_share() -> None:
-    first, second = LocalEmbedder.open("minilm"), HashEmbedder()
+    first, second = LocalEmbedder("minilm"), HashEmbedder()
     pair = PairedEmbedder(first, second, share=0.25)
     question = "When do we ship?"
     cosines = pair.embed_memories(TEXTS) @ pair.embed_query(question)

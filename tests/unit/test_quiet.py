@@ -17,7 +17,7 @@ PROGRAM = """
 import os, sys
 from pathlib import Path
 from bearinmind.models.local import LocalEmbedder
-LocalEmbedder.open("minilm").embed_query("Where are the keys?")
+LocalEmbedder("minilm").embed_query("Where are the keys?")
 left = [path for path in Path.home().rglob("*") if path.is_file()]
 held = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists()]
 print(left, [name for name in held if "onnxruntime" in name or name.startswith("socket")])

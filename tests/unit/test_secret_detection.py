@@ -14,12 +14,26 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.remember import secrets
-from bearinmind.remember.secrets import Kind
+from bearinmind.remember.secret_values import Kind
 from bearinmind.types import Draft, Provenance
+from bearinmind.vault.keys import Keyring
+from bearinmind.vault.seal import SealingVault
 
 ROOT = Path(__file__).parents[2]
 LABELLED = Path(__file__).parent / "labelled"
 TOKEN = "ghp_Zk3Q1wXn5Rj7Yc9Vb2Lt4Mf6Hs0GdUaEiOq8"  # noqa: S105  made up
+
+
+class NoKey:
+    """No key: none is needed to find a secret."""
+
+    where = "nowhere"
+
+    def load(self) -> Keyring | None:
+        return None
+
+
+BOUNDARY = secrets.Boundary(vault=SealingVault(NoKey(), is_first_use=lambda: False))
 
 
 def labelled(name: str) -> list[str]:
@@ -33,7 +47,7 @@ ABSENT = labelled("secrets_absent.txt")
 
 @pytest.mark.parametrize(("kind", "text"), PRESENT)
 def test_a_secret_is_found_and_its_kind_is_told(kind: str, text: str) -> None:
-    assert Kind(kind) in secrets.kinds_of(secrets.find(text))
+    assert Kind(kind) in BOUNDARY.kinds(text)
 
 
 @pytest.mark.parametrize("text", ABSENT)
@@ -101,7 +115,7 @@ def test_a_secret_in_a_field_kept_in_clear_is_refused_without_being_told(
     field: str, draft: Draft
 ) -> None:
     with pytest.raises(errors.SecretInClearField, match=field) as caught:
-        secrets.refuse_in_clear_fields(draft)
+        BOUNDARY.refuse_in_clear_fields(draft)
     said = f"{caught.value.message} {caught.value.hint} {caught.value!r}"
     assert TOKEN not in said
     assert "kelp9salt" not in said
@@ -109,7 +123,7 @@ def test_a_secret_in_a_field_kept_in_clear_is_refused_without_being_told(
 
 def test_ordinary_fields_are_accepted() -> None:
     origin = Provenance(agent="claude", source="https://example.net/a?b=c", session="2026-11-15")
-    secrets.refuse_in_clear_fields(Draft(content="a", tags=("password",), provenance=origin))
+    BOUNDARY.refuse_in_clear_fields(Draft(content="a", tags=("password",), provenance=origin))
 
 
 @pytest.mark.parametrize(

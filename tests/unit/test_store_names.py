@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bearinmind import errors
 from bearinmind.config import Configuration, Settings
 from bearinmind.store.factory import open_store
-from bearinmind.text.store_name import (
+from bearinmind.text.addresses import (
     EmbeddedStore,
     StoreFile,
     StoreName,

@@ -25,8 +25,8 @@ import jwt
 
 from bearinmind.accounts.keys import Caller
 from bearinmind.errors import NotAllowed, NotAuthenticated, ProviderFailure, UserExists
-from bearinmind.models.outbound_http import is_loopback, is_safe
 from bearinmind.protocols import User
+from bearinmind.text.addresses import is_loopback, is_safe
 from bearinmind.types import Access, UserId
 
 Claims = Mapping[str, Any]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from bearinmind import errors
 from bearinmind.app import requests
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
-from bearinmind.app.wiring import Parts
-from bearinmind.config import Settings, cache_folder
+from bearinmind.app.wiring import Parts, llm_options
+from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
 from bearinmind.curate.apply import ProposalDecider, Verbs, judge, judgements, settled
 from bearinmind.curate.review import ChatJudge, Review, decide
@@ -25,17 +25,18 @@ from bearinmind.learn import lasting
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.lasting import Embed
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
+from bearinmind.learn.learner import Verbs as LearningVerbs
 from bearinmind.learn.model import Mode
-from bearinmind.models.chat import DIALECTS
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.outbound_http import Patience
-from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat
+from bearinmind.models.token_budget import MeteredChat
 from bearinmind.outdates.verdicts import (
+    Finder,
     is_decided,
     judgement_of,
     prevailing_of_pairs,
 )
-from bearinmind.proposals import Decision, Proposal, ProposalKind, ProposalState
+from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.recall.pipeline import check_number
 from bearinmind.remember import pipeline, secrets
@@ -53,7 +54,6 @@ from bearinmind.types import (
     Resolution,
     Scope,
     Trust,
-    UserId,
     choose,
 )
 from bearinmind.work.rounds import Rounds
@@ -115,10 +115,8 @@ class Curation:
 
     def hygiene(self) -> hygiene.Report:
         """What is untidy among the memories of this user."""
-        bounds = hygiene.Bounds(
-            content_limit=self.settings.content_limit, categories=self.settings.categories
-        )
-        return hygiene.report(self.store, self.scope, self.clock(), bounds)
+        limit, categories = self.settings.content_limit, self.settings.categories
+        return hygiene.report(self.store, self.scope, self.clock(), limit, categories)
 
     def proposals(
         self,
@@ -248,65 +246,6 @@ def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Memories:
-    """The memories of one user as learning needs them: `bearinmind.learn.learner.Memories`."""
-
-    store: Store
-    scope: Scope
-    settings: Settings
-    remember: Remember
-    nearest_memories: Callable[[str, int], Sequence[Memory]]
-
-    @property
-    def user(self) -> UserId:
-        return self.scope.user
-
-    @property
-    def categories(self) -> Sequence[str]:
-        return self.settings.categories
-
-    @property
-    def content_limit(self) -> int:
-        return self.settings.content_limit
-
-    def draft(self, text: str, fields: Mapping[str, Any]) -> Draft:
-        draft = requests.draft(text, cast("DraftFields", fields), self.settings)
-        self.remember.boundary.refuse_in_clear_fields(draft)
-        return draft
-
-    def nearest(self, text: str, limit: int) -> Sequence[Memory]:
-        return self.nearest_memories(text, limit)
-
-    def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
-        return decide(text, category, neighbours)
-
-    def may_replace(self, draft: Draft) -> Sequence[MayReplace]:
-        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  only writers need it
-
-        memory = self.remember.unstored(self.scope, draft)
-        return Finder(self.store).offers(self.scope, memory, memory.updated_at)
-
-    def kept_under(self, key: str) -> MemoryId | None:
-        id_ = pipeline.id_of(self.scope.user, key)
-        return id_ if self.store.versions(self.scope, id_) else None
-
-    def add(self, draft: Draft, key: str) -> Outcome:
-        return self.remember.add(self.scope, draft, idempotency_key=key)
-
-    def propose(self, proposal: Proposal) -> bool:
-        return bool(self.store.propose(self.scope, [proposal]))
-
-    def was_proposed(self, id: str) -> bool:
-        return self.store.proposal(self.scope, id) is not None
-
-    def has_secret(self, text: str) -> bool:
-        return bool(secrets.find(text))
-
-    def masked(self, text: str) -> str:
-        return secrets.masked(text)
-
-
 def embed_of(embedders: Embedders) -> Embed:
     """The vectors of sentences by the encoder that the scorer of learning knows."""
 
@@ -330,16 +269,37 @@ def learner_of(
     dry_run: bool,
 ) -> Learner:
     """The learner for one turn of one user; with `inbox` it proposes, whatever the setting."""
+    store, scope, settings, remember = parts.store, parts.scope, parts.settings, parts.remember
+
+    def draft(text: str, fields: Mapping[str, Any]) -> Draft:
+        draft = requests.draft(text, cast("DraftFields", fields), settings)
+        remember.boundary.refuse_in_clear_fields(draft)
+        return draft
+
+    def kept_under(key: str) -> MemoryId | None:
+        id_ = pipeline.id_of(scope.user, key)
+        return id_ if store.versions(scope, id_) else None
+
+    def may_replace(draft: Draft) -> Sequence[MayReplace]:
+        memory = remember.unstored(scope, draft)
+        return Finder(store).offers(scope, memory, memory.updated_at)
+
     return Learner(
-        memories=_Memories(
-            store=parts.store,
-            scope=parts.scope,
-            settings=parts.settings,
-            remember=parts.remember,
-            nearest_memories=nearest,
+        store=store,
+        scope=scope,
+        verbs=LearningVerbs(
+            draft=draft,
+            add=lambda draft, key: remember.add(scope, draft, idempotency_key=key),
+            kept_under=kept_under,
+            nearest=nearest,
+            decide=decide,
+            may_replace=may_replace,
+            masked=secrets.masked,
         ),
+        categories=settings.categories,
+        content_limit=settings.content_limit,
         embed=embed_of(parts.embedders),
-        mode=Mode.INBOX if inbox else Mode(parts.settings.learn),
+        mode=Mode.INBOX if inbox else Mode(settings.learn),
         clock=parts.clock,
         reader=parts.turn_reader,
         origin=origin,
@@ -374,20 +334,12 @@ def curation_rounds(mind: Mind, seconds: float) -> Rounds[Mind]:
 
 def _judge_of(settings: Settings) -> ChatJudge:
     """The chat model that compares memories where no rule is sure; nothing is sent yet."""
-    if settings.llm_url is None or settings.llm_model is None:
-        raise errors.InvalidSetting(
-            "no chat model is configured", hint="Set `llm_url` and `llm_model`, or leave --ask out."
-        )
     return ChatJudge(
         MeteredChat(
-            Address(settings.llm_url, settings.llm_key, settings.llm_model),
-            DIALECTS[settings.llm_dialect],
-            lambda account: DailyTokens(
-                cache_folder() / "llm-tokens.db",
-                f"curation by {account}",
-                settings.llm_daily_tokens,
-                failure=errors.WorkFailure,
-            ),
+            llm_options(settings),
+            "--ask",
+            otherwise="or leave --ask out",
+            purpose="curation by ",
             patience=Patience(answer=60.0, total=90.0, tries=2, longest_pause=5.0),
         )
     )

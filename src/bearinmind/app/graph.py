@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from bearinmind import errors
 from bearinmind.app import requests
@@ -38,24 +38,6 @@ MOST_REVIEWED = 2_000  #: concepts that are compared with each other
 
 _REPLACING = (LinkKind.SUPERSEDES, LinkKind.OUTDATES)
 _PRESENT = (State.LIVE, State.SUPERSEDED, State.EXPIRED)
-
-
-class _MemoryHistory(NamedTuple):
-    """What the store holds about the memories behind relations."""
-
-    store: Store
-    filter: Filter
-
-    def newer(self, ids: Collection[MemoryId]) -> Iterable[Link]:
-        scope, as_of = self.filter.scope, self.filter.as_of
-        links = self.store.newer(scope, [*ids], as_of, kinds=_REPLACING)
-        ends = {id_ for link in links for id_ in (link.source, link.target)}
-        memories = self.store.get_many(scope, [*ends], as_of) if ends else {}
-        return [x for x in links if judgement_of(x).probability < MARK or is_trusted(x, memories)]
-
-    def written(self, ids: Collection[MemoryId]) -> Mapping[MemoryId, datetime]:
-        memories = self.store.get_many(self.filter.scope, [*ids], self.filter.as_of)
-        return {id_: memory.updated_at for id_, memory in memories.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +160,21 @@ class Graph:
 
         filter_ = self._filter({"states": _PRESENT, **fields})
         relations = self.store.all_relations(filter_)
-        history = _MemoryHistory(self.store, filter_)
-        return contradictions.contradictions(relations, patterns.FUNCTIONAL, history)
+        scope, as_of = filter_.scope, filter_.as_of
+
+        def newer(ids: Collection[MemoryId]) -> list[Link]:
+            links = self.store.newer(scope, [*ids], as_of, kinds=_REPLACING)
+            ends = {id_ for link in links for id_ in (link.source, link.target)}
+            memories = self.store.get_many(scope, [*ends], as_of) if ends else {}
+            return [
+                x for x in links if judgement_of(x).probability < MARK or is_trusted(x, memories)
+            ]
+
+        def written(ids: Collection[MemoryId]) -> dict[MemoryId, datetime]:
+            memories = self.store.get_many(scope, [*ids], as_of)
+            return {id_: memory.updated_at for id_, memory in memories.items()}
+
+        return contradictions.contradictions(relations, patterns.FUNCTIONAL, newer, written)
 
     def resolve(self, number: int) -> Contradiction:
         """Do what is proposed for the contradiction whose older relation has this number.
@@ -246,11 +241,11 @@ class Graph:
 
         With `near`, also those whose names the embedder puts close together. Nothing is merged.
         """
-        from bearinmind.graph.canonical import Canonicaliser  # noqa: PLC0415  seldom needed
+        from bearinmind.graph.canonical import review  # noqa: PLC0415  seldom needed
 
         embedder = self.embedders.configured() if near else None
         concepts = self.store.hubs(self.scope, check_number("limit", limit, MOST_REVIEWED))
-        return Canonicaliser(embedder).review(concepts, self.clock())
+        return review(concepts, self.clock(), embedder)
 
     # ---- imports ------------------------------------------------------------------------
 
@@ -274,7 +269,7 @@ class Graph:
             scope=self.scope,
             now=self.clock(),
             find=partial(history.find, self.store, self.scope),
-            secret_kinds=lambda text: secrets.kinds_of(secrets.find(text)),
+            refuse_in_clear=secrets.refuse_in_clear,
             masked=secrets.masked,
             same_as=same_as or {},
             advance=advance or (lambda _: None),

@@ -36,7 +36,7 @@ from bearinmind.remember.admit import check_origin, check_time, check_user
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
-from bearinmind.text.store_name import StoreName
+from bearinmind.text.addresses import StoreName
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import (
     Filter,

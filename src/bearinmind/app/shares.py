@@ -174,10 +174,4 @@ class Shares:
         return shared.check_writable(self.store, self.scope.user, memory, self.clock())
 
     def _change_shared(self) -> ChangeShared:
-        return ChangeShared(
-            store=self.store,
-            rules=self.remember.rules,
-            clock=self.clock,
-            boundary=self.remember.boundary,
-            key=self.key,
-        )
+        return ChangeShared(own=self.remember, key=self.key)

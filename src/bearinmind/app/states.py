@@ -11,7 +11,9 @@ from bearinmind.errors import InvalidLink, InvalidProvenance, MemoryNotFound, No
 from bearinmind.outdates.verdicts import (
     CLAIM,
     MARK,
+    MOST_OFFERED,
     OFFER,
+    Finder,
     because,
     is_decided,
     is_less,
@@ -119,8 +121,6 @@ class States:
 
     def _offers(self, memory: Memory, replaced: Sequence[Memory]) -> Sequence[MayReplace]:
         """What a memory may replace, and what was found since about others of its session."""
-        from bearinmind.outdates.finder import MOST_OFFERED, Finder  # noqa: PLC0415  only writers
-
         now, session = self.clock(), memory.provenance.session
         offers = [
             MayReplace(memory=old, newer=memory.id, probability=OFFER, because=CLAIM)
@@ -238,8 +238,6 @@ class States:
 
         Else those about which the same was decided before: to say it twice is no error.
         """
-        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  only writers
-
         links = self.store.links(self.scope, [memory.id])
         decided = {
             link.target if link.source == memory.id else link.source: says(link, memory.id)

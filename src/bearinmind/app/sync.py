@@ -24,7 +24,6 @@ from bearinmind.changes import (
 )
 from bearinmind.config import state_folder
 from bearinmind.curate.contradictions import propose_claims, propose_disagreements
-from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.recall import history
 from bearinmind.remember.admit import check_user, draft_values
@@ -44,7 +43,7 @@ from bearinmind.sync.replica import Replica
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids
-from bearinmind.text.store_name import absolute
+from bearinmind.text.addresses import absolute, is_loopback, split_url
 from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outcome, Resolution, Scope
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work.rounds import Rounds
@@ -235,7 +234,7 @@ class Sync:
                 f"these memories are a replica of those on {peer.url}",
                 hint=f"Sync with {peer.url} instead.",
             )
-        admit = Admission(store=self.store, scope=self.scope, remember=self.remember)
+        admit = Admission(scope=self.scope, remember=self.remember)
         return ServerSide(
             store=self.store, scope=self.scope, admit=admit, clock=self.clock, arrived=self._claims
         )
@@ -246,9 +245,8 @@ class Sync:
         sources = {MemoryId(source) for source, kind, _ in links if kind == LinkKind.SUPERSEDES}
         if sources:
             propose_claims(self.store, self.scope, [*sources], self.clock())
-        found = self.store.conflicts(self.scope, MOST_CONFLICTS)
-        if decided := [x for x in found if x.pair]:
-            propose_disagreements(self.store, self.scope, decided)
+        if found := [x for x in self.store.conflicts(self.scope, MOST_CONFLICTS) if x.pair]:
+            propose_disagreements(self.store, self.scope, found)
 
     def renumber(self) -> None:
         """Number the changes of a server anew, after it was restored from a backup.

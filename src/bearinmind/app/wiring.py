@@ -18,10 +18,11 @@ from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
 from bearinmind.errors import InvalidQuery
 from bearinmind.graph.extractors import ConfiguredExtractor
-from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader, open_reader
+from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader
 from bearinmind.models import encoder_socket, factory, forks
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.models.token_budget import ModelOptions
+from bearinmind.outdates.verdicts import Finder
 from bearinmind.protocols import Extractor, Fusion, Leg, Store
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.dense import DenseLeg
@@ -243,17 +244,21 @@ def extractor_of(settings: Settings) -> ConfiguredExtractor:
     def choose() -> Extractor | None:
         from bearinmind.graph.extractors import choose_extractor  # noqa: PLC0415  (slow)
 
-        llm = ModelOptions(
-            url=settings.llm_url,
-            key=settings.llm_key,
-            model=settings.llm_model,
-            dialect=settings.llm_dialect,
-            cache=cache_folder(),
-            daily_tokens=settings.llm_daily_tokens,
-        )
-        return choose_extractor(settings.extractor, llm)
+        return choose_extractor(settings.extractor, llm_options(settings))
 
     return ConfiguredExtractor(choose)
+
+
+def llm_options(settings: Settings) -> ModelOptions:
+    """The chat model of the `llm_` settings."""
+    return ModelOptions(
+        url=settings.llm_url,
+        key=settings.llm_key,
+        model=settings.llm_model,
+        dialect=settings.llm_dialect,
+        cache=cache_folder(),
+        daily_tokens=settings.llm_daily_tokens,
+    )
 
 
 def reader_of(settings: Settings) -> ConfiguredReader:
@@ -264,6 +269,7 @@ def reader_of(settings: Settings) -> ConfiguredReader:
             return None
         own = settings.learn_url is not None  # a key is sent to its own server only
         options = ModelOptions(
+            setting="learn",
             url=settings.learn_url if own else settings.llm_url,
             key=settings.learn_key if own else settings.llm_key,
             model=settings.learn_model or settings.llm_model,
@@ -271,7 +277,7 @@ def reader_of(settings: Settings) -> ConfiguredReader:
             cache=cache_folder(),
             daily_tokens=settings.learn_daily_tokens,
         )
-        return open_reader(options)
+        return TurnReader(options)
 
     return ConfiguredReader(make)
 
@@ -285,13 +291,11 @@ def handlers_of(
     """The handler of each kind of background work."""
 
     def certain(new: Sequence[Mention], scope: Scope) -> Sequence[Merge]:
-        from bearinmind.graph.canonical import Canonicaliser  # noqa: PLC0415  (only workers)
+        from bearinmind.graph import canonical  # noqa: PLC0415  (only workers)
 
-        return Canonicaliser().certain(new, partial(store.concepts, scope), clock())
+        return canonical.certain(new, partial(store.concepts, scope), clock())
 
     def compare(scope: Scope, memory: Memory) -> tuple[Sequence[Link], Sequence[Link]]:
-        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  (only workers)
-
         read = factory.pair_reader(embedders.configured())
         return Finder(store, read).links(scope, memory, clock())
 

@@ -43,11 +43,7 @@ class Similarity:
         self._store = store
         self._filter = Filter(scope=scope, now=now)
         self._space = store.active_space() if store.meaning_off() is None else None
-
-    @property
-    def is_available(self) -> bool:
-        """Whether there is an active vector space."""
-        return self._space is not None
+        self.is_available = self._space is not None  #: whether there is an active vector space
 
     def cosine(self, one: MemoryId, other: MemoryId) -> float | None:
         """How alike two memories are; None when one of them is not embedded."""

@@ -70,22 +70,16 @@ class Report:
     found: tuple[Issue, ...]  #: every kind, also those of which there is none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """The limits that a store is configured with."""
-
-    content_limit: int
-    categories: tuple[str, ...]
-
-
-def report(store: Store, scope: Scope, now: datetime, bounds: Bounds) -> Report:
-    """Everything that is untidy among the memories of a user."""
+def report(
+    store: Store, scope: Scope, now: datetime, content_limit: int, categories: Sequence[str]
+) -> Report:
+    """Everything that is untidy among the memories of a user, by the limits of the settings."""
     memories = [*every_memory(store, Filter(scope=scope, now=now))]
     links = [link for link in store.all_links(scope) if link.removed_at is None]
     readable = [memory for memory in memories if not memory.sensitive]
     ids = [memory.id for memory in readable]
     issues = (
-        *_text_issues(readable, bounds),
+        *_text_issues(readable, content_limit, categories),
         *_link_issues(store, scope, memories, links, now),
         Issue(
             name="never embedded",
@@ -97,15 +91,17 @@ def report(store: Store, scope: Scope, now: datetime, bounds: Bounds) -> Report:
     return Report(memories=len(memories), links=len(links), found=issues)
 
 
-def _text_issues(memories: Sequence[Memory], bounds: Bounds) -> Iterator[Issue]:
-    twins = category_twins(memories, bounds.categories)
+def _text_issues(
+    memories: Sequence[Memory], content_limit: int, categories: Sequence[str]
+) -> Iterator[Issue]:
+    twins = category_twins(memories, categories)
     yield Issue(
         name="category twins",
         meaning="their category is another spelling of a configured one",
         remedy="bearinmind curate --propose",
         memories=tuple(id_ for id_, _ in twins),
     )
-    known = {*bounds.categories, *(m.category for m in memories if m.id in dict(twins))}
+    known = {*categories, *(m.category for m in memories if m.id in dict(twins))}
     yield Issue(
         name="unknown categories",
         meaning="their category is not a configured one: filters by category miss them",
@@ -120,9 +116,9 @@ def _text_issues(memories: Sequence[Memory], bounds: Bounds) -> Iterator[Issue]:
     )
     yield Issue(
         name="oversize",
-        meaning=f"they are longer than {bounds.content_limit:,} characters",
+        meaning=f"they are longer than {content_limit:,} characters",
         remedy="split them by meaning into memories that each stand alone",
-        memories=tuple(m.id for m in memories if len(m.content) > bounds.content_limit),
+        memories=tuple(m.id for m in memories if len(m.content) > content_limit),
     )
     yield Issue(
         name="fragments",

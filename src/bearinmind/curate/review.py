@@ -17,7 +17,7 @@ from bearinmind.curate.contradictions import contradicts
 from bearinmind.curate.differences import compare_read, read
 from bearinmind.curate.duplicates import Similarity
 from bearinmind.errors import WorkFailure
-from bearinmind.models.chat import NotAChat, Question, json_object
+from bearinmind.models.chat import Question, json_object
 from bearinmind.models.outbound_http import CallFailed
 from bearinmind.models.token_budget import MeteredChat
 from bearinmind.outdates.verdicts import OFFER, judgement_of, prevailing_of_pairs
@@ -325,10 +325,8 @@ class ChatJudge:
     def _ask(self, asked: Question) -> str:
         try:
             return self._chat.ask(asked).text
-        except (CallFailed, NotAChat) as exc:
-            raise WorkFailure(
-                f"{self._chat.account} {exc.problem}", hint="Check the `llm_` settings."
-            ) from None
+        except CallFailed as exc:
+            raise self._chat.failure(exc) from None
 
     def close(self) -> None:
         """Release the connections."""

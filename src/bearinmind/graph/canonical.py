@@ -38,70 +38,46 @@ _NOT_PEOPLE = frozenset({Kind.TOPIC, Kind.IDENTIFIER, Kind.HOST, Kind.PLACE, Kin
 ConceptLookup = Callable[[Collection[ConceptName]], Mapping[ConceptName, Concept]]
 
 
-class Canonicaliser:
-    """Finds names of one concept. With an embedder, a review also proposes near neighbours."""
+def certain(new: Sequence[Mention | Concept], known: ConceptLookup, at: datetime) -> list[Merge]:
+    """The merges of new names that need nobody's judgement."""
+    return [merge for merge in propose(new, known, at) if merge.score >= CERTAIN]
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
-        self._embedder = embedder
 
-    def certain(
-        self, new: Sequence[Mention | Concept], known: ConceptLookup, at: datetime
-    ) -> list[Merge]:
-        """The merges of new names that need nobody's judgement."""
-        return [merge for merge in self.propose(new, known, at) if merge.score >= CERTAIN]
+def propose(new: Sequence[Mention | Concept], known: ConceptLookup, at: datetime) -> list[Merge]:
+    """The surest merge of each new name with a known concept or another new name.
 
-    def propose(
-        self, new: Sequence[Mention | Concept], known: ConceptLookup, at: datetime
-    ) -> list[Merge]:
-        """The surest merge of each new name with a known concept or another new name.
+    One look-up serves all of them; its size depends on these names alone.
+    """
+    fresh = {each.name: each for each in new if _can_be_merged(each.name)}
+    spelled = {name: variants(each.label) for name, each in fresh.items()}
+    existing = known({variant for names in spelled.values() for variant in names})
+    best: dict[ConceptName, Merge] = {}
+    for name, each in fresh.items():
+        for variant in sorted(spelled[name]):
+            other = existing.get(variant) or fresh.get(variant)
+            if other is None or other.name == name:
+                continue
+            is_alias = other.name != variant  # of which the label is not known
+            as_known = Named(variant, other.kind) if is_alias else _named(other)
+            if verdict := judge(_named(each), as_known):
+                _keep_surest(best, _merge(each, other, verdict, at))
+    return sorted(best.values(), key=_by_certainty)
 
-        One look-up serves all of them; its size depends on these names alone.
-        """
-        fresh = {each.name: each for each in new if _can_be_merged(each.name)}
-        spelled = {name: variants(each.label) for name, each in fresh.items()}
-        existing = known({variant for names in spelled.values() for variant in names})
-        best: dict[ConceptName, Merge] = {}
-        for name, each in fresh.items():
-            for variant in sorted(spelled[name]):
-                other = existing.get(variant) or fresh.get(variant)
-                if other is None or other.name == name:
-                    continue
-                is_alias = other.name != variant  # of which the label is not known
-                as_known = Named(variant, other.kind) if is_alias else _named(other)
-                if verdict := judge(_named(each), as_known):
-                    _keep_surest(best, _merge(each, other, verdict, at))
-        return sorted(best.values(), key=_by_certainty)
 
-    def review(self, concepts: Sequence[Concept], at: datetime) -> list[Merge]:
-        """Every merge among these concepts that is worth a look, the surest first."""
-        mergeable = [concept for concept in concepts if _can_be_merged(concept.name)]
-        best: dict[ConceptName, Merge] = {}
-        by_name = {concept.name: concept for concept in mergeable}
-        for one in mergeable:
-            for variant in sorted(variants(one.label)):
-                other = by_name.get(variant)
-                if other is None or other.name == one.name:
-                    continue
-                verdict = judge(_named(one), _named(other))
-                if verdict is not None:
-                    _keep_surest(best, _merge(one, other, verdict, at))
-        for one, other, verdict in (*_lone_full_names(mergeable), *self._near(mergeable)):
-            merge = _merge(one, other, verdict, at)
-            if merge.alias not in best:
-                best[merge.alias] = merge
-        return sorted(best.values(), key=_by_certainty)
+def review(
+    concepts: Sequence[Concept], at: datetime, embedder: Embedder | None = None
+) -> list[Merge]:
+    """Every merge among these concepts that is worth a look, the surest first.
 
-    def _near(self, mergeable: Sequence[Concept]) -> Iterator[tuple[Concept, Concept, Verdict]]:
-        if self._embedder is None or not mergeable:
-            return
-        for one, other, cosine in _near([each.label for each in mergeable], self._embedder):
-            # Never certain: two people of one name are as near as two spellings.
-            score = min(cosine, CERTAIN - 0.01)
-            yield (
-                mergeable[one],
-                mergeable[other],
-                Verdict(score, f"means nearly the same ({cosine:.3f})"),
-            )
+    With an embedder, near neighbours are proposed too.
+    """
+    mergeable = [concept for concept in concepts if _can_be_merged(concept.name)]
+    best = {merge.alias: merge for merge in propose(mergeable, lambda _: {}, at)}
+    near = _near(mergeable, embedder) if embedder else ()
+    for one, other, verdict in (*_lone_full_names(mergeable), *near):
+        merge = _merge(one, other, verdict, at)
+        best.setdefault(merge.alias, merge)
+    return sorted(best.values(), key=_by_certainty)
 
 
 def _can_be_merged(name: ConceptName) -> bool:
@@ -181,22 +157,28 @@ def pairs(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
                 yield pair
 
 
-def _near(labels: Sequence[str], embedder: Embedder) -> list[tuple[int, int, float]]:
-    """The labels that mean nearly the same, as two places and a cosine, the nearest first."""
+def _near(
+    mergeable: Sequence[Concept], embedder: Embedder
+) -> Iterator[tuple[Concept, Concept, Verdict]]:
+    """The concepts whose labels mean nearly the same, the nearest first."""
     import numpy as np  # noqa: PLC0415  slow to import
 
+    labels = [each.label for each in mergeable]
     compared = [
         (one, other) for one, other in pairs(labels) if not are_distinct(labels[one], labels[other])
     ]
     if not compared:
-        return []
+        return
     vectors = embedder.embed_memories(labels)
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     first, second = np.array(compared).T
     cosines = np.einsum("ij,ij->i", vectors[first], vectors[second])
     near = [
-        (one, other, min(1.0, float(cosine)))
+        (min(1.0, float(cosine)), one, other)
         for (one, other), cosine in zip(compared, cosines, strict=True)
         if cosine >= THRESHOLD
     ]
-    return sorted(near, key=lambda each: (-each[2], each[0], each[1]))
+    for cosine, one, other in sorted(near, key=lambda each: (-each[0], each[1], each[2])):
+        # Never certain: two people of one name are as near as two spellings.
+        verdict = Verdict(min(cosine, CERTAIN - 0.01), f"means nearly the same ({cosine:.3f})")
+        yield mergeable[one], mergeable[other], verdict

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from bearinmind.concepts import ConceptName, Relation
 from bearinmind.outdates.verdicts import MARK, is_decided, judgement_of, prevailing_of_pairs
 from bearinmind.types import Link, LinkKind, MemoryId
 
-
-class MemoryHistory(Protocol):
-    """Tells when the memories behind relations were written, superseded and outdated."""
-
-    def newer(self, ids: Collection[MemoryId]) -> Iterable[Link]:
-        """The `supersedes` and `outdates` links above these memories, up their chains."""
-
-    def written(self, ids: Collection[MemoryId]) -> Mapping[MemoryId, datetime]:
-        """When each of these memories came to say what it says."""
+#: The `supersedes` and `outdates` links above some memories, up their chains.
+Newer = Callable[[Collection[MemoryId]], Iterable[Link]]
+#: When each of some memories came to say what it says.
+Written = Callable[[Collection[MemoryId]], Mapping[MemoryId, datetime]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +53,7 @@ class Contradiction:
 
 
 def contradictions(
-    relations: Iterable[Relation], functional: Collection[str], history: MemoryHistory
+    relations: Iterable[Relation], functional: Collection[str], newer: Newer, written: Written
 ) -> list[Contradiction]:
     """Pairs of relations with the same source and another target whose times overlap.
 
@@ -71,7 +65,9 @@ def contradictions(
     for relation in relations:
         groups[relation.source, relation.type].append(relation)
     disputed = [group for group in groups.values() if len({r.target for r in group}) > 1]
-    chronology = _Chronology.of([relation for group in disputed for relation in group], history)
+    chronology = _Chronology.of(
+        [relation for group in disputed for relation in group], newer, written
+    )
     pairs = [
         each
         for group in disputed
@@ -90,11 +86,11 @@ class _Chronology:
     written: Mapping[MemoryId, datetime]
 
     @classmethod
-    def of(cls, relations: Iterable[Relation], history: MemoryHistory) -> _Chronology:
+    def of(cls, relations: Iterable[Relation], newer: Newer, written: Written) -> _Chronology:
         evidence = {id_ for relation in relations for id_ in relation.evidence}
         if not evidence:
             return cls({}, set(), set(), {})
-        links = [*history.newer(evidence)]
+        links = [*newer(evidence)]
         judged = prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
         outdates = [x for x in judged if judgement_of(x).probability >= MARK]
         above: defaultdict[MemoryId, set[MemoryId]] = defaultdict(set)
@@ -106,7 +102,7 @@ class _Chronology:
             if judgement_of(link).probability < MARK and is_decided(link)
         }
         outdated = {link.target for link in outdates}
-        return cls(above, compatible, outdated, history.written(evidence))
+        return cls(above, compatible, outdated, written(evidence))
 
     def begins(self, relation: Relation) -> datetime:
         """From when it held, as far as anybody said; else from when a memory says so."""

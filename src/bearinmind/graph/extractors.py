@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bearinmind.concepts import ConceptName, Extraction, Kind, Mention, Role, Statement
-from bearinmind.errors import ExtractorFailure, InvalidSetting
+from bearinmind.errors import ExtractorFailure
 from bearinmind.models import forks
 from bearinmind.protocols import Extractor, Store, every_memory
 from bearinmind.types import Filter, Memory, Scope, State
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from bearinmind.models.token_budget import ModelOptions
 
 
-#: The values of the `extractor` setting.
-EXTRACTORS = ("rules", "spacy", "llm", "none")
+ExtractorName = Literal["rules", "spacy", "llm", "none"]  #: as the setting has it
 LONGEST_KEY = 64  # characters, as the protocol has it
 _VAGUE = frozenset({Kind.NAME, Kind.TOPIC})
 _PRESENT = frozenset({State.LIVE, State.SUPERSEDED, State.EXPIRED})
@@ -31,28 +30,15 @@ class CombinedExtractor:
 
     def __init__(self, *parts: Extractor) -> None:
         self.parts = parts
+        self.leaves_machine = any(part.leaves_machine for part in parts)
+        self.batch = min(part.batch for part in parts)
+        self.key = "+".join(part.key for part in parts)
+        if len(self.key) > LONGEST_KEY:
+            digest = hashlib.sha256(self.key.encode()).hexdigest()[:16]
+            self.key = f"{self.key[: LONGEST_KEY - len(digest) - 1]}-{digest}"
 
     def __repr__(self) -> str:
         return f"CombinedExtractor({', '.join(map(repr, self.parts))})"
-
-    @property
-    def key(self) -> str:
-        """The keys of all of them."""
-        whole = "+".join(part.key for part in self.parts)
-        if len(whole) <= LONGEST_KEY:
-            return whole
-        digest = hashlib.sha256(whole.encode()).hexdigest()[:16]
-        return f"{whole[: LONGEST_KEY - len(digest) - 1]}-{digest}"
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether any of them sends texts to another machine."""
-        return any(part.leaves_machine for part in self.parts)
-
-    @property
-    def batch(self) -> int:
-        """As many memories as each of them takes."""
-        return min(part.batch for part in self.parts)
 
     def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
         """What any of them finds; when one fails, the error holds what those before it found."""
@@ -100,7 +86,7 @@ def union(extractions: Sequence[Extraction]) -> Extraction:
     )
 
 
-def choose_extractor(name: str, llm: ModelOptions | None = None) -> Extractor | None:
+def choose_extractor(name: ExtractorName, llm: ModelOptions) -> Extractor | None:
     """The extractor that a setting names; None for `none`. Nothing is loaded or sent yet.
 
     A model is combined with the rules: it passes over identifiers, hosts and tags, and what the
@@ -116,14 +102,9 @@ def choose_extractor(name: str, llm: ModelOptions | None = None) -> Extractor | 
         from bearinmind.graph.spacy_extractor import SpacyExtractor  # noqa: PLC0415
 
         return CombinedExtractor(Rules(), SpacyExtractor())
-    if name == "llm":
-        from bearinmind.graph.llm_extractor import open_llm_extractor  # noqa: PLC0415
+    from bearinmind.graph.llm_extractor import LlmExtractor  # noqa: PLC0415
 
-        return CombinedExtractor(Rules(), open_llm_extractor(llm))
-    raise InvalidSetting(
-        f"extractor = {name!r} is not one of {', '.join(EXTRACTORS)}",
-        hint="Use rules, which needs no model.",
-    )
+    return CombinedExtractor(Rules(), LlmExtractor(llm))
 
 
 ConfiguredExtractor = forks.MadeOnce[Extractor]  # no graph is built where it makes none

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -79,7 +79,7 @@ class GraphImport:
     scope: Scope
     now: datetime
     find: Callable[[str], Memory]
-    secret_kinds: Callable[[str], Sequence[str]]
+    refuse_in_clear: Callable[[str, str], None]
     masked: Callable[[str], str]
     same_as: Mapping[str, str]
     advance: Callable[[int], None]
@@ -111,8 +111,7 @@ class GraphImport:
         parsed = parse_line(line)
         types = [statement.type for statement in parsed.statements]
         for text in [*types, *(mention.label for mention in parsed.mentions)]:
-            if kinds := self.secret_kinds(text):  # concepts are stored in clear
-                raise errors.SecretInClearField(f"a concept holds what looks like: {kinds[0]}")
+            self.refuse_in_clear("a concept", text)
         return parsed, tuple(self._memory(id_).id for id_ in parsed.memories)
 
     def _memory(self, text: str) -> Memory:

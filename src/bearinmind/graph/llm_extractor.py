@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import secrets
 import time
 from collections import Counter
@@ -16,13 +17,14 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
+from bearinmind import codec
 from bearinmind.concepts import Extraction, Kind
-from bearinmind.errors import ExtractorFailure, InvalidSetting
+from bearinmind.errors import ExtractorFailure, InvalidJson
 from bearinmind.graph.llm_answers import Flaw, check_answer
-from bearinmind.graph.llm_cache import ExtractionCache
-from bearinmind.models.chat import DIALECTS, NotAChat, Question, prompt_tokens, tokens_of
+from bearinmind.models.caches import CacheFile
+from bearinmind.models.chat import Question, prompt_tokens, tokens_of
 from bearinmind.models.outbound_http import CallFailed, Patience, batches
-from bearinmind.models.token_budget import PATIENCE, Address, DailyTokens, MeteredChat, ModelOptions
+from bearinmind.models.token_budget import PATIENCE, MeteredChat, ModelOptions
 from bearinmind.types import Memory
 
 #: Changes with the words below and with how answers are checked: what was read before is then read
@@ -38,7 +40,6 @@ _THINKING = 1_000  # tokens: some models think aloud first
 # answers of up to 2.9 times their own length in the form below, and one in twenty of 4.6 times.
 _ANSWER_PER_TEXT = 2.9
 _ANSWER_FRAME = 24  # tokens around the answer for one memory
-DAILY_TOKENS = 100_000
 _LONGEST_KEY = 40  # characters; a key of several extractors together has 64
 #: Answers that may be one text's fault: refused, or too long.
 _ABOUT_THE_TEXTS = (
@@ -46,6 +47,8 @@ _ABOUT_THE_TEXTS = (
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
+_MOST_BYTES = 128 * 1024 * 1024  # of a cache: about a hundred thousand memories
+_NONCE = 12  # bytes
 _HARMLESS = "Orla Brandt works at Kestrel."  # a text that nobody stumbles over
 _log = logging.getLogger(__name__)
 _TAG_LENGTH = 4  # letters: short enough to be copied without a slip, too many to be guessed
@@ -159,43 +162,30 @@ class LlmExtractor:
 
     def __init__(
         self,
-        address: Address,
+        options: ModelOptions,
         *,
-        dialect: str = "openai",
-        cache: Path,
-        daily_tokens: int = DAILY_TOKENS,
         patience: Patience = PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Nothing is sent, and no file made, before something is read.
-
-        `cache` is the folder for what was found and for the count of tokens; a day ends by the
-        clock `now`.
-        """
-        self.key = _key(dialect, address.model)
+        """Nothing is sent, and no file made, before something is read."""
         self.flaws: Counter[Flaw] = Counter()  #: what was dropped so far, and why
         self._chat = MeteredChat(
-            address,
-            DIALECTS[dialect],
-            lambda account: DailyTokens(cache / "llm-tokens.db", account, daily_tokens, now),
+            options,
+            "extractor = 'llm'",
+            otherwise="or `extractor = 'rules'`, which needs neither",
+            failure=ExtractorFailure,
             patience=patience,
             sleep=sleep,
+            now=now,
         )
-        self._cache = ExtractionCache(cache / "extractions.db", self.key)
+        self.key = _key(options.dialect, self._chat.client.model)
+        self.leaves_machine = not self._chat.client.is_local  #: whether texts do
+        self.daily_tokens = self._chat.tokens  #: the day's budget: its limit, and what is spent
+        self._cache = ExtractionCache(options.cache / "extractions.db", self.key)
 
     def __repr__(self) -> str:
         return f"LlmExtractor({self._chat.account!r})"
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether texts are sent to another machine."""
-        return not self._chat.client.is_local
-
-    @property
-    def daily_tokens(self) -> DailyTokens:
-        """The day's budget: its limit, and what is spent."""
-        return self._chat.tokens
 
     def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
         """What each of these memories mentions and states, in their order.
@@ -277,21 +267,10 @@ class LlmExtractor:
         by_tag = tagged(texts)
         try:
             answer = self._chat.ask(question(by_tag))
-        except NotAChat as exc:
-            dialect = self._chat.client.dialect
-            raise ExtractorFailure(
-                f"{self._chat.account} does not answer as {dialect.name} does: it {exc.problem}",
-                hint=dialect.hint,
-            ) from None
         except CallFailed as exc:
             if exc.status in _ABOUT_THE_TEXTS:
                 return _Answer({}, problem=exc.problem)
-            is_refused = exc.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-            raise ExtractorFailure(
-                f"{self._chat.account} {exc.problem}",
-                hint="Check the `llm_key` setting." if is_refused else "",
-                retry_after=exc.retry_after,
-            ) from None
+            raise self._chat.failure(exc) from None
         checked = check_answer(answer.text, by_tag)
         extractions = {by_tag[tag]: extraction for tag, extraction in checked.extractions.items()}
         self._cache.keep(extractions)
@@ -321,25 +300,63 @@ class LlmExtractor:
             )
 
 
-def open_llm_extractor(options: ModelOptions | None) -> LlmExtractor:
-    """The extractor that the `llm_` settings name; opening it is cheap."""
-    url, model = (options.url, options.model) if options else (None, None)
-    if options is None or not url or not model:
-        raise InvalidSetting(
-            f"extractor = 'llm' needs {'llm_model' if url else 'llm_url'}",
-            hint="Set `llm_url` to the address of a server and `llm_model` to a model there.",
-        )
-    if options.dialect not in DIALECTS:
-        raise InvalidSetting(
-            f"llm_dialect = {options.dialect!r} is not one of {', '.join(DIALECTS)}",
-            hint="Use openai for every server that speaks like OpenAI's.",
-        )
-    return LlmExtractor(
-        Address(url, options.key, model),
-        dialect=options.dialect,
-        cache=options.cache,
-        daily_tokens=options.daily_tokens,
-    )
+class ExtractionCache:
+    """What one extractor found in texts before. Threads and processes may share its file.
+
+    Each entry is encrypted with a key that is made of its text, so only somebody who has the text
+    can read it. Nothing of a memory outlives it here, and the file tells nobody whom they name.
+    """
+
+    def __init__(self, file: Path, extractor: str) -> None:
+        self._extractor = extractor
+        self._file = CacheFile(file, "extractions", most_bytes=_MOST_BYTES)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def find(self, texts: Iterable[str]) -> dict[str, Extraction]:
+        """What was found before in those of these texts that were read."""
+        text_of = {self._digest("place", text): text for text in texts}
+        known: dict[str, Extraction] = {}
+        for place, sealed in self._file.find([*text_of]).items():
+            extraction = self._opened(text_of[place], sealed)
+            if extraction is not None:
+                known[text_of[place]] = extraction
+        return known
+
+    def keep(self, extractions: Mapping[str, Extraction]) -> None:
+        """Keep what was found in texts; the oldest make room for it."""
+        if extractions:
+            self._file.keep(
+                {
+                    self._digest("place", text): self._sealed(text, it)
+                    for text, it in extractions.items()
+                }
+            )
+
+    def _sealed(self, text: str, extraction: Extraction) -> bytes:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        nonce = os.urandom(_NONCE)
+        plain = codec.to_json(extraction)
+        return nonce + AESGCM(self._digest("key", text)).encrypt(nonce, plain, None)
+
+    def _opened(self, text: str, sealed: bytes) -> Extraction | None:
+        """What was sealed; None when it cannot be read."""
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        cipher = AESGCM(self._digest("key", text))
+        try:
+            plain = cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
+            return codec.from_json(Extraction, plain)
+        except (InvalidTag, ValueError, InvalidJson):
+            return None
+
+    def _digest(self, use: str, text: str) -> bytes:
+        parts = f"{use}\0{self._extractor}\0{text}"
+        return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()
 
 
 def _text_of(memory: Memory) -> str:

@@ -154,7 +154,9 @@ def names(content: str) -> Iterator[str]:
         ):
             run = run[1:]
         for part in map(_without_joints, _people(run)):
-            if part and len(part) <= LONGEST_NAME and not _is_pronoun(part):
+            first = folded(part[0].surface).split("'")[0] if part else ""
+            is_pronoun = len(part) == 1 and first in _PRONOUNS  # "I" is no name of its own
+            if part and len(part) <= LONGEST_NAME and not is_pronoun:
                 yield content[part[0].start : part[-1].end]
         at = max(end, at + 1)
     for quoted in _QUOTED.finditer(content):
@@ -330,11 +332,6 @@ def _listed(name: str) -> frozenset[str]:
     it), `thing_words.txt` nouns that make a thing of the word before them: "the search service".
     """
     return frozenset((files(__package__) / name).read_text("utf-8").split())
-
-
-def _is_pronoun(part: Sequence[Word]) -> bool:
-    """Whether a run is "I" and the like: no name of its own."""
-    return len(part) == 1 and folded(part[0].surface).split("'")[0] in _PRONOUNS
 
 
 def _mention(text: str, role: Role, kind: Kind | None = None) -> Mention:

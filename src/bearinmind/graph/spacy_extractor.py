@@ -72,18 +72,14 @@ class SpacyExtractor:
                 extra="spacy",
                 hint=f"It needs a model, too. {_INSTALL_MODEL}",
             )
-        self._model = model or find_model()
+        self._model = model = model or find_model()
+        versions = f"{VERSION}:{metadata.version('spacy')}:{model.name}-{model.version}"
+        self.key = f"spacy-{versions}"[:64]  #: of what is made of a parse, of spaCy and its model
         self._loading = forks.Lock()
         self._nlp: Any = None
 
     def __repr__(self) -> str:
         return f"SpacyExtractor({self._model.name!r})"
-
-    @property
-    def key(self) -> str:
-        """The versions of what is made of a parse, of spaCy and of its model."""
-        library = metadata.version("spacy")
-        return f"spacy-{VERSION}:{library}:{self._model.name}-{self._model.version}"[:64]
 
     def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
         """What each of these memories mentions and states, in their order."""

@@ -56,11 +56,6 @@ def holds(relation: Relation, moment: datetime) -> bool:
     return begun and (relation.valid_to is None or moment < relation.valid_to)
 
 
-def other_end(relation: Relation, name: ConceptName) -> ConceptName:
-    """The end of a relation that is not this one."""
-    return relation.target if relation.source == name else relation.source
-
-
 def look_around(
     search: GraphSearch, filter: Filter, names: Collection[ConceptName]
 ) -> Surroundings:
@@ -90,8 +85,10 @@ def _related(
     related: defaultdict[ConceptName, dict[ConceptName, list[Relation]]] = defaultdict(dict)
     for relation in search.relations(filter, names, MOST_RELATIONS):
         if holds(relation, filter.now) and relation.source != relation.target:
-            for name in {relation.source, relation.target}.intersection(names):
-                related[name].setdefault(other_end(relation, name), []).append(relation)
+            ends = (relation.source, relation.target)
+            for name, other in (ends, ends[::-1]):
+                if name in names:
+                    related[name].setdefault(other, []).append(relation)
     return related
 
 
@@ -242,10 +239,6 @@ class _Side:
     passed_over: set[ConceptName] = field(default_factory=set)
     partly: set[ConceptName] = field(default_factory=set)
 
-    @classmethod
-    def at(cls, concept: Concept) -> _Side:
-        return cls(frontier=[concept.name], costs={concept.name: 0.0})
-
     def advance(self, search: GraphSearch, filter: Filter) -> None:
         """Take one more step in every direction; the cheapest way to each concept is kept."""
         around = look_around(search, filter, self.frontier)
@@ -285,7 +278,7 @@ def path(
     Of ways that are equally short, it is the one over relations and over the concepts that the
     fewest memories mention.
     """
-    here, there = _Side.at(start), _Side.at(goal)
+    here, there = (_Side([end.name], {end.name: 0.0}) for end in (start, goal))
     meeting = here.costs.keys() & there.costs.keys()
     steps = 0
     while not meeting and steps < longest and here.frontier and there.frontier:

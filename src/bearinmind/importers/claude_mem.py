@@ -64,14 +64,6 @@ def _entry(
     place: Place, row: Row, name: str, content: str, tags: tuple[str, ...], category: str
 ) -> model.Entry:
     modified = row.get("files_modified") or row.get("files_edited")
-    kept = model.as_keywords(
-        [
-            *(("read", file) for file in words(row.get("files_read"))),
-            *(("modified", file) for file in words(modified)),
-            ("model", row.get("generated_by_model")),
-            *model.mapping(row.get("metadata"), "metadata").items(),
-        ]
-    )
     return model.Entry(
         # The number of a row alone would be the same in the files of two machines.
         key=f"claude-mem:{name}@{row['created_at']}",
@@ -79,7 +71,6 @@ def _entry(
         content=content,
         category=category,
         tags=tags,
-        keywords=kept.keywords,
         created_at=moment(row["created_at_epoch"] or row["created_at"]),
         provenance=Provenance(
             agent=optional(row.get("agent_type") or row.get("agent_id") or row["platform"]),
@@ -87,7 +78,12 @@ def _entry(
             project=optional(row.get("merged_into_project") or row["project"]),
             source=f"claude-mem:{name}",
         ),
-        dropped=kept.dropped,
+        more=(
+            *(("read", file) for file in words(row.get("files_read"))),
+            *(("modified", file) for file in words(modified)),
+            ("model", row.get("generated_by_model")),
+            *model.mapping(row.get("metadata"), "metadata").items(),
+        ),
     )
 
 

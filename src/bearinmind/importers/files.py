@@ -31,18 +31,10 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.name = path.name or str(path)  #: in messages
+        self.is_folder = path.is_dir()
         if not path.exists():
             raise FileMissing(f"there is no file {str(path)!r}", hint=FileMissing.or_standard)
-
-    @property
-    def name(self) -> str:
-        """Its name in messages."""
-        return self.path.name or str(self.path)
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether it is a folder."""
-        return self.path.is_dir()
 
     @cached_property
     def head(self) -> bytes:

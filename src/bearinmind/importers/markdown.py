@@ -149,7 +149,6 @@ def _entry(source: Source, name: str, front: _Front, kind: str) -> model.Entry:
     importance = fields.pop("importance", None)
     permalink = optional(fields.get("permalink"))
     about = [optional(fields.pop(each, None)) for each in ("description", "summary")]
-    kept = model.as_keywords(fields.items())
     stem = re.sub(r"\.\w+$", "", name)
     has_title = title is None or title.casefold() in body[: len(title) + 9].casefold()
     head = [*([] if has_title else [f"# {title}"]), *(x for x in about if x and x not in body)]
@@ -162,7 +161,7 @@ def _entry(source: Source, name: str, front: _Front, kind: str) -> model.Entry:
         has_lines=True,
         category=category or ("preferences" if kind == "instructions" else ""),
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in (*tags, *_TAG.findall(plain)))),
-        keywords=(*aliases, *kept.keywords),
+        keywords=tuple(aliases),
         importance=importance if isinstance(importance, int | float) else None,
         created_at=created,
         updated_at=written,
@@ -179,7 +178,7 @@ def _entry(source: Source, name: str, front: _Front, kind: str) -> model.Entry:
             if each is not None
         ),
         by_section=kind == "instructions",
-        dropped=kept.dropped,
+        more=fields.items(),
     )
 
 

@@ -67,7 +67,6 @@ def _memory(place: Place, row: Row) -> Iterator[Record]:
         optional(metadata.pop(name, None)) for name in ("agent", "session_id", "project")
     )
     confidence = row.get("confidence") if row.get("confidence") != 1 else None
-    kept = model.as_keywords([*metadata.items(), ("confidence", confidence)])
     kind, store = optional(row["memory_type"]), optional(row.get("store"))
     tags = [tag for tag in model.words(row["tags"]) if tag != _NO_TAG]
     key = _key(text_of(row["content_hash"], "content_hash"))
@@ -77,7 +76,6 @@ def _memory(place: Place, row: Row) -> Iterator[Record]:
         content=text_of(row["content"], "content"),
         category=_CATEGORIES.get(kind or "", ""),
         tags=(*tags, *((kind,) if kind else ())),
-        keywords=kept.keywords,
         created_at=moment(row["created_at"]),
         updated_at=moment(row["updated_at"]),
         deleted_at=moment(row.get("deleted_at")),
@@ -88,7 +86,7 @@ def _memory(place: Place, row: Row) -> Iterator[Record]:
             source=key,
         ),
         links=(*row["links"], *_lineage(row)),
-        dropped=kept.dropped,
+        more=(*metadata.items(), ("confidence", confidence)),
     )
 
 
@@ -103,7 +101,6 @@ def _lineage(row: Row) -> Iterator[ForeignLink]:
 
 def _belief(place: Place, row: Row) -> Iterator[Record]:
     metadata = model.mapping(row["metadata"], "metadata")
-    kept = model.as_keywords([*metadata.items(), ("confidence", row["confidence"])])
     key = f"mcp-memory-service:belief:{text_of(row['belief_hash'], 'belief_hash')}"
     derived = [(LinkKind.DERIVES_FROM, each) for each in model.words(row["derived_from"])]
     contradicted = [(LinkKind.SEE_ALSO, each) for each in model.words(row["contradicted_by"])]
@@ -112,12 +109,11 @@ def _belief(place: Place, row: Row) -> Iterator[Record]:
         place=place,
         content=text_of(row["content"], "content"),
         tags=("belief", str(row["status"])),
-        keywords=kept.keywords,
         created_at=moment(row["created_at"]),
         updated_at=moment(row["updated_at"]),
         provenance=Provenance(source=key),
         links=tuple(ForeignLink(kind, _key(each)) for kind, each in (*derived, *contradicted)),
-        dropped=kept.dropped,
+        more=(*metadata.items(), ("confidence", row["confidence"])),
     )
 
 

@@ -41,7 +41,6 @@ def _exported(place: Place, item: Row) -> Iterator[Record]:
     if item.get("agent_id") and item.get("actor_id"):
         others["actor_id"] = item["actor_id"]
     metadata = model.mapping(item.get("metadata"), "metadata")
-    kept = model.as_keywords([*metadata.items(), *others.items()])
     key = f"mem0:{text_of(item.get('id'), 'id')}"
     user = optional(item.get("user_id"))
     yield model.Entry(
@@ -49,7 +48,6 @@ def _exported(place: Place, item: Row) -> Iterator[Record]:
         place=place,
         content=text_of(item.get("memory"), "memory"),
         tags=(*words(item.get("categories")), *((f"user:{user}",) if user else ())),
-        keywords=kept.keywords,
         created_at=moment(item.get("created_at")),
         updated_at=moment(item.get("updated_at")),
         valid_to=moment(item.get("expiration_date")),
@@ -60,7 +58,7 @@ def _exported(place: Place, item: Row) -> Iterator[Record]:
             source=key,
             trust=_trust(item.get("role")),
         ),
-        dropped=kept.dropped,
+        more=(*metadata.items(), *others.items()),
     )
 
 

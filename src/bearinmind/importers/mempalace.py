@@ -84,13 +84,12 @@ def _drawer(place: Place, row: Row) -> Iterator[Record]:
         yield model.Skipped(place, "a note that a file was read, and no drawer")
         return
     filed = row.get("filed_at")
-    kept = model.as_keywords((name, row[name]) for name in row if name not in _PLACED)
     yield model.Entry(
         key=_key(row["id"]),
         place=place,
         content=text_of(row[_TEXT], "the text"),
         tags=tuple(str(row[name]) for name in ("wing", "room", "topic") if row.get(name)),
-        keywords=(*filter(None, str(row.get("entities") or "").split(";")), *kept.keywords),
+        keywords=tuple(filter(None, str(row.get("entities") or "").split(";"))),
         created_at=_local(next((row[name] for name in _WRITTEN if row.get(name)), filed)),
         updated_at=_local(row.get("last_modified") or filed),
         provenance=Provenance(
@@ -100,7 +99,7 @@ def _drawer(place: Place, row: Row) -> Iterator[Record]:
             trust=Trust.USER if row.get("role") == "user" else Trust.AGENT,
         ),
         names=row["pieces"],
-        dropped=kept.dropped,
+        more=[(name, row[name]) for name in row if name not in _PLACED],
     )
 
 
@@ -116,7 +115,6 @@ def _fact(place: Place, row: Row) -> Iterator[Record]:
     )
     more = ("source_file", "source_closet", "adapter_name")
     confidence = row["confidence"] if row["confidence"] != 1 else None
-    kept = model.as_keywords([("confidence", confidence), *((x, row.get(x)) for x in more)])
     drawer, end = row.get("source_drawer_id"), moment(row["valid_to"])
     if end is not None and "T" not in row["valid_to"]:
         end += timedelta(days=1)  # a day is meant with all of it
@@ -125,20 +123,19 @@ def _fact(place: Place, row: Row) -> Iterator[Record]:
         place=place,
         content=f"{subject} {relation.replace('_', ' ')} {object_}.",
         tags=("relation",),
-        keywords=(subject, relation, object_, *kept.keywords),
+        keywords=(subject, relation, object_),
         created_at=moment(row["extracted_at"]),
         valid_from=moment(row["valid_from"]),
         valid_to=end,
         provenance=Provenance(source=_key(row["id"])),
         links=(ForeignLink(LinkKind.DERIVES_FROM, _key(drawer)),) if drawer else (),
-        dropped=kept.dropped,
+        more=(("confidence", confidence), *((x, row.get(x)) for x in more)),
     )
 
 
 def _entity(place: Place, row: Row) -> Iterator[Record]:
     properties = model.mapping(row["properties"], "properties")
     kind, name = optional(row["type"]) or "unknown", text_of(row["name"], "name")
-    kept = model.as_keywords(properties.items())
     if kind != "unknown" or properties:  # of any other the facts say as much
         yield model.Entry(
             key=_key(f"entity:{row['id']}"),
@@ -146,10 +143,10 @@ def _entity(place: Place, row: Row) -> Iterator[Record]:
             content=f"{name} is a {kind}.",
             category="people" if kind == "person" else "",
             tags=(kind,),
-            keywords=(name, *kept.keywords),
+            keywords=(name,),
             created_at=moment(row["created_at"]),
             provenance=Provenance(source=_key(f"entity:{row['id']}")),
-            dropped=kept.dropped,
+            more=properties.items(),
         )
 
 

@@ -61,7 +61,7 @@ class Entry:
     names: tuple[str, ...] = ()  #: by which other records may link to it, beside its key
     has_lines: bool = False  #: whether the lines of its content are those of the file
     by_section: bool = False  #: whether every section of it is a memory, however short
-    dropped: tuple[str, ...] = ()  #: fields that have a value, and no place in a memory
+    more: Iterable[tuple[str, object]] = ()  #: fields without a place of their own: see `kept`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,27 +156,22 @@ def mapping(value: object, what: str) -> Row:
     return data
 
 
-class Kept(NamedTuple):
-    """Fields as keywords, `name: value`, and the names of those that are too long for one."""
+def kept(entry: Entry) -> tuple[list[str], list[str]]:
+    """All keywords of a record, and the fields that have a value and no place in a memory.
 
-    keywords: tuple[str, ...]
-    dropped: tuple[str, ...]
-
-
-def as_keywords(fields: Iterable[tuple[str, object]]) -> Kept:
-    """Fields that have no place of their own, as keywords."""
-    kept: list[str] = []
-    dropped: list[str] = []
-    for name, value in fields:
+    What has no place of its own is a keyword, `name: value`, unless it is too long for one.
+    """
+    keywords, dropped = [*entry.keywords], []
+    for name, value in entry.more:
         if value is None or value in ("", [], {}):
             continue
         text = value if isinstance(value, str) else json.dumps(value, default=str)
         keyword = " ".join(f"{name}: {text}".split())
         if len(keyword) <= _LONGEST_KEYWORD:
-            kept.append(keyword)
+            keywords.append(keyword)
         else:
             dropped.append(name)
-    return Kept(tuple(kept), tuple(dropped))
+    return keywords, dropped
 
 
 def text_of(value: object, what: str) -> str:

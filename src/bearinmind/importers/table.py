@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from bearinmind.errors import InvalidRecord
 from bearinmind.importers import model
 from bearinmind.importers.files import Source
-from bearinmind.importers.model import Malformed, Place, Record, moment, optional, words
+from bearinmind.importers.model import Malformed, Place, Record, Row, moment, optional, words
 from bearinmind.types import Provenance, Trust
 
 _SEPARATORS = ",;\t"
@@ -55,16 +55,15 @@ def records(source: Source) -> Iterator[Record]:
         if len(cells) != len(header):
             yield Malformed(place, f"the row has {len(cells)} fields, the header {len(header)}")
             continue
-        try:
-            yield _row(place, dict(zip(header, cells, strict=True)), source.name)
-        except InvalidRecord as exc:
-            yield Malformed(place, exc.message)
+        yield from model.each_readable([(place, dict(zip(header, cells, strict=True)))], _row)
 
 
-def _row(place: Place, row: dict[str, str], file: str) -> Record:
+def _row(place: Place, cells: Row) -> Iterator[Record]:
+    row = dict(cells)
     content = _first(row, _CONTENTS)
     if not content:
-        return model.Skipped(place, "the row has no content")
+        yield model.Skipped(place, "the row has no content")
+        return
     importance = row.pop("importance", "").strip()
     id_ = optional(row.pop("id", None))
     given = optional(row.pop("source", None))
@@ -78,14 +77,13 @@ def _row(place: Place, row: dict[str, str], file: str) -> Record:
     category, session, project = (
         optional(row.pop(name, None)) for name in ("category", "session", "project")
     )
-    kept = model.as_keywords(row.items())
-    return model.Entry(
+    yield model.Entry(
         key=f"csv:{id_ or hashlib.sha256(content.encode()).hexdigest()[:16]}",
         place=place,
         content=content,
         category=category or "",
         tags=tags,
-        keywords=(*keywords, *kept.keywords),
+        keywords=keywords,
         importance=_number(importance),
         created_at=created,
         updated_at=updated,
@@ -94,10 +92,10 @@ def _row(place: Place, row: dict[str, str], file: str) -> Record:
             agent=agent,
             session=session,
             project=project,
-            source=given or (f"{file}:{id_}" if id_ else file),
+            source=given or (f"{place.file}:{id_}" if id_ else place.file),
             trust=Trust(trust),
         ),
-        dropped=kept.dropped,
+        more=row.items(),
     )
 
 

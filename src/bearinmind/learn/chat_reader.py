@@ -10,11 +10,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-from bearinmind.errors import InvalidSetting, WorkFailure
 from bearinmind.learn.model import (
     LONGEST,
     Candidate,
@@ -25,13 +22,12 @@ from bearinmind.learn.model import (
     Role,
     TurnFindings,
 )
-from bearinmind.models.cache_file import CacheFile, Layout
-from bearinmind.models.chat import DIALECTS, NotAChat, Question, json_objects
+from bearinmind.models.caches import CacheFile
+from bearinmind.models.chat import Question, json_objects
 from bearinmind.models.forks import MadeOnce
 from bearinmind.models.outbound_http import CallFailed, Patience
-from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat, ModelOptions
+from bearinmind.models.token_budget import MeteredChat, ModelOptions
 from bearinmind.text.analysis import FUNCTION_WORDS, ask
-from bearinmind.text.sql_statements import statements_of
 
 #: Changes with the words below.
 VERSION = 1
@@ -73,14 +69,6 @@ _ADDED_WORDS = frozenset(
 )
 _EXACT = re.compile(r"\S*[\d_/@\\]\S*|\S+\.\w\S*")  # what must be as it was said, to the letter
 _MOST_BYTES = 4 * 1024 * 1024  # some ten thousand turns
-_LAYOUT = Layout(
-    what="turns",
-    statements=statements_of(
-        files("bearinmind.learn").joinpath("sql", "turns.sql").read_text("utf-8")
-    ),
-    version=1,
-    making=("drop_turns", "create_turns"),
-)
 
 _TEXT = {"type": "string"}
 _LESSON = {
@@ -100,49 +88,21 @@ SCHEMA: Mapping[str, Any] = {
 class TurnReader:
     """Reads turns with one model; opening it is cheap."""
 
-    def __init__(
-        self,
-        address: Address,
-        *,
-        dialect: str,
-        cache: Path,
-        daily_tokens: int,
-    ) -> None:
-        """Nothing is sent, and no file made, before something is read.
-
-        `cache` is the folder for the count of tokens and for the turns that were read.
-        """
+    def __init__(self, options: ModelOptions) -> None:
+        """Nothing is sent, and no file made, before something is read."""
         self._chat = MeteredChat(
-            address,
-            DIALECTS[dialect],
-            lambda account: DailyTokens(
-                cache / "llm-tokens.db",
-                f"learning by {account}",
-                daily_tokens,
-                setting="learn_daily_tokens",
-                failure=WorkFailure,
-            ),
-            setting="learn",
+            options,
+            "learn = 'model'",
+            otherwise="or `llm_url` and `llm_model`; `learn = 'rules'` needs neither",
+            purpose="learning by ",
             patience=PATIENCE,
         )
-        self._seen = SeenTurns(
-            cache / "learned-turns.db", f"{VERSION} {dialect} {self._chat.account}"
-        )
-
-    @property
-    def name(self) -> str:
-        """The model, and where it is."""
-        return self._chat.account
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether turns are sent to another machine."""
-        return not self._chat.client.is_local
-
-    @property
-    def tokens(self) -> DailyTokens:
-        """The day's budget: its limit, and what is spent."""
-        return self._chat.tokens
+        self.name = self._chat.account  #: the model, and where it is
+        self.leaves_machine = not self._chat.client.is_local  #: whether turns do
+        self.tokens = self._chat.tokens  #: the day's budget: its limit, and what is spent
+        self._reader = f"{VERSION} {options.dialect} {self.name}"
+        file = options.cache / "learned-turns.db"
+        self._seen = CacheFile(file, "turns", most_bytes=_MOST_BYTES)
 
     def close(self) -> None:
         """Release the connections and the file."""
@@ -151,7 +111,8 @@ class TurnReader:
 
     def knows(self, turn: Sequence[Message]) -> bool:
         """Whether it has read a turn before."""
-        return turn in self._seen
+        key = self._key(turn)
+        return key in self._seen.find([key])
 
     def read(self, turn: Sequence[Message], *, keep: bool = True) -> TurnFindings:
         """The lessons of a turn that its own words support; with `keep` it is not read again."""
@@ -159,39 +120,18 @@ class TurnReader:
             return TurnFindings()
         try:
             answer = self._chat.ask(question(turn))
-        except NotAChat as exc:
-            raise WorkFailure(
-                f"{self.name} does not answer as {self._chat.client.dialect.name} does: "
-                f"it {exc.problem}",
-                hint="Check the `learn_url` and `learn_dialect` settings.",
-            ) from None
         except CallFailed as exc:
-            raise WorkFailure(
-                f"{self.name} {exc.problem}", hint="Check the `learn_` settings."
-            ) from None
+            raise self._chat.failure(exc) from None
         if keep:
-            self._seen.add(turn)
+            self._seen.keep({self._key(turn): b""})
         return checked_lessons(answer.text, turn)
+
+    def _key(self, turn: Sequence[Message]) -> bytes:
+        parts = "\0".join([self._reader, *(f"{each.role} {each.text}" for each in turn)])
+        return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()
 
 
 ConfiguredReader = MadeOnce[TurnReader]  # rules alone read turns where it makes none
-
-
-def open_reader(options: ModelOptions) -> TurnReader:
-    """The model that reads turns; raises `InvalidSetting` when a setting is missing."""
-    for setting, value in (("learn_url", options.url), ("learn_model", options.model)):
-        if not value:
-            raise InvalidSetting(
-                f"learn = 'model' needs {setting}",
-                hint="Set `learn_url` to the address of a server and `learn_model` to a model "
-                "there, or `llm_url` and `llm_model`; `learn = 'rules'` needs neither.",
-            )
-    return TurnReader(
-        Address(str(options.url), options.key, str(options.model)),
-        dialect=options.dialect,
-        cache=options.cache,
-        daily_tokens=options.daily_tokens,
-    )
 
 
 def readable(messages: Sequence[Message], is_secret: Callable[[str], bool]) -> list[Message]:
@@ -294,27 +234,3 @@ def _words(text: str) -> set[str]:
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().replace("\u2019", "'").split())
-
-
-class SeenTurns:
-    """The turns that one model has read. Threads and processes may share the file."""
-
-    def __init__(self, file: Path, reader: str) -> None:
-        self._reader = reader
-        self._file = CacheFile(file, _LAYOUT, most_bytes=_MOST_BYTES)
-
-    def __contains__(self, turn: Sequence[Message]) -> bool:
-        key = self._key(turn)
-        return key in self._file.find([key])
-
-    def add(self, turn: Sequence[Message]) -> None:
-        """Note that a turn was read."""
-        self._file.keep({self._key(turn): b""})
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    def _key(self, turn: Sequence[Message]) -> bytes:
-        parts = "\0".join([self._reader, *(f"{each.role} {each.text}" for each in turn)])
-        return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from bearinmind.errors import WorkFailure
 from bearinmind.learn import rules
@@ -26,8 +26,9 @@ from bearinmind.learn.model import (
     TurnFindings,
 )
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
+from bearinmind.protocols import Store
 from bearinmind.text import ids
-from bearinmind.types import Draft, MayReplace, Memory, MemoryId, Outcome, Stored, Trust, UserId
+from bearinmind.types import Draft, MayReplace, Memory, MemoryId, Outcome, Scope, Stored, Trust
 
 ORIGIN = "learning"
 SOURCE = "turn"
@@ -58,57 +59,35 @@ class LearningStatus(NamedTuple):
     limit: int
 
 
-class Memories(Protocol):
-    """What learning needs of the memories of one user."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verbs:
+    """The ordinary verbs of one user."""
 
-    @property
-    def user(self) -> UserId:
-        """Whose memories these are."""
-
-    @property
-    def categories(self) -> Sequence[str]:
-        """The allowed categories, the default first."""
-
-    @property
-    def content_limit(self) -> int:
-        """Most characters of a memory."""
-
-    def draft(self, text: str, fields: Mapping[str, Any]) -> Draft:
-        """A draft of a memory; a secret in its clear fields is refused."""
-
-    def nearest(self, text: str, limit: int) -> Sequence[Memory]:
-        """The memories nearest to a text, the nearest first."""
-
-    def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
-        """What to do with a text, compared with its neighbours."""
-
-    def may_replace(self, draft: Draft) -> Sequence[MayReplace]:
-        """The memories that a draft may outdate, the likeliest first."""
-
-    def kept_under(self, key: str) -> MemoryId | None:
-        """The memory that was stored under an idempotency key, deleted or not."""
-
-    def add(self, draft: Draft, key: str) -> Outcome:
-        """Store a draft under an idempotency key."""
-
-    def propose(self, proposal: Proposal) -> bool:
-        """Put a proposal into the inbox; False when it was proposed before."""
-
-    def was_proposed(self, id: str) -> bool:
-        """Whether a proposal was in the inbox before."""
-
-    def has_secret(self, text: str) -> bool:
-        """Whether a text holds a secret."""
-
-    def masked(self, text: str) -> str:
-        """A text with its secrets replaced by their kinds."""
+    #: A draft of a memory; a secret in its clear fields is refused.
+    draft: Callable[[str, Mapping[str, Any]], Draft]
+    #: Stores a draft under an idempotency key.
+    add: Callable[[Draft, str], Outcome]
+    #: The memory that was stored under an idempotency key, deleted or not.
+    kept_under: Callable[[str], MemoryId | None]
+    #: So many memories, the nearest to a text first.
+    nearest: Callable[[str, int], Sequence[Memory]]
+    #: What to do with a text of a category, compared with its neighbours.
+    decide: Callable[[str, str, Sequence[Memory]], Decision]
+    #: The memories that a draft may outdate, the likeliest first.
+    may_replace: Callable[[Draft], Sequence[MayReplace]]
+    #: A text with its secrets replaced by their kinds.
+    masked: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learner:
     """Learns from one turn for one user."""
 
-    memories: Memories
+    store: Store
+    scope: Scope
+    verbs: Verbs
+    categories: Sequence[str]  #: that are allowed, the default first
+    content_limit: int  #: characters of a memory
     embed: Embed
     mode: Mode
     clock: Callable[[], datetime]
@@ -140,7 +119,7 @@ class Learner:
         try:
             return self._read_by_model(messages, by_rules)
         except WorkFailure as exc:
-            note = f"only rules have read: {self.memories.masked(exc.message)}"
+            note = f"only rules have read: {self.verbs.masked(exc.message)}"
             return by_rules, "rules", (note,)
 
     def _read_by_model(
@@ -169,16 +148,16 @@ class Learner:
     def _refusal(self, candidate: Candidate) -> Refusal | None:
         if self._is_secret(candidate.sentence) or self._is_secret(candidate.text):
             return Refusal.SECRET
-        if len(candidate.text) > self.memories.content_limit:
+        if len(candidate.text) > self.content_limit:
             return Refusal.LONG
         return None
 
     def _take(self, candidate: Candidate, learned: Learned) -> Learned:
         """What was learned so far, with this candidate added."""
         fields = self._fields(candidate)
-        draft = self.memories.draft(candidate.text, fields)
+        draft = self.verbs.draft(candidate.text, fields)
         item = LearnedItem(text=candidate.text, lesson=candidate.lesson, category=draft.category)
-        before = self.memories.kept_under(self._key(candidate))
+        before = self.verbs.kept_under(self._key(candidate))
         if before is not None:
             known = replace(item, id=before)
             return _known(learned, known, "it was learned from this turn before")
@@ -200,10 +179,10 @@ class Learner:
         project = draft.provenance.project
         near = [
             memory
-            for memory in self.memories.nearest(draft.content, _NEIGHBOURS)
-            if memory.owner == self.memories.user and memory.provenance.project in (project, None)
+            for memory in self.verbs.nearest(draft.content, _NEIGHBOURS)
+            if memory.owner == self.scope.user and memory.provenance.project in (project, None)
         ]
-        decision = self.memories.decide(draft.content, draft.category, near)
+        decision = self.verbs.decide(draft.content, draft.category, near)
         memory = decision.memory
         if memory is None or decision.kind is Action.NOOP or memory.provenance.project == project:
             return decision
@@ -212,7 +191,7 @@ class Learner:
 
     def _replacing(self, draft: Draft) -> Decision | None:
         """What an update may replace in its project; None when that is not known."""
-        for offer in self.memories.may_replace(draft):
+        for offer in self.verbs.may_replace(draft):
             memory = offer.memory
             if memory.provenance.project == draft.provenance.project:
                 reason = f"it may replace {memory.id}: {offer.because}"
@@ -224,7 +203,7 @@ class Learner:
     ) -> Learned:
         if self.dry_run:
             return replace(learned, stored=(*learned.stored, item))
-        outcome = self.memories.add(draft, self._key(candidate))
+        outcome = self.verbs.add(draft, self._key(candidate))
         item = replace(item, id=outcome.memory.id)
         if isinstance(outcome, Stored):
             return replace(learned, stored=(*learned.stored, item))
@@ -232,9 +211,9 @@ class Learner:
 
     def _proposed(self, proposal: Proposal, item: LearnedItem, learned: Learned) -> Learned:
         if self.dry_run:
-            is_new = not self.memories.was_proposed(proposal.id)
+            is_new = self.store.proposal(self.scope, proposal.id) is None
         else:
-            is_new = self.memories.propose(proposal)
+            is_new = bool(self.store.propose(self.scope, [proposal]))
             item = replace(item, id=proposal.id)
         if not is_new:
             return _known(learned, replace(item, id=proposal.id), "it was proposed before")
@@ -266,8 +245,8 @@ class Learner:
 
     def _fields(self, candidate: Candidate) -> dict[str, Any]:
         category = CATEGORIES[candidate.lesson]
-        if category not in self.memories.categories:
-            category = self.memories.categories[0]
+        if category not in self.categories:
+            category = self.categories[0]
         return {
             "category": category,
             "tags": [TAG, candidate.lesson.value],
@@ -287,11 +266,11 @@ class Learner:
 
     def _is_secret(self, text: str) -> bool:
         """Whether a text holds a secret, or what might be one: neither is learned."""
-        return self.memories.has_secret(text) or bool(_LOGIN.search(text))
+        return self.verbs.masked(text) != text or bool(_LOGIN.search(text))
 
     def _shown(self, refused: Refused) -> Refused:
         """A sentence that is not kept, without its secrets."""
-        sentence = _LOGIN.sub("[login]", self.memories.masked(refused.said))
+        sentence = _LOGIN.sub("[login]", self.verbs.masked(refused.said))
         reason = Refusal.SECRET if sentence != refused.said else refused.reason
         return Refused(said=sentence[:_LONGEST_SHOWN], reason=reason)
 

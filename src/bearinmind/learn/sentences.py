@@ -8,7 +8,7 @@ quotation or a document is set aside, and with it all that follows an announceme
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bearinmind.learn.model import LONGEST, Refusal
@@ -299,35 +299,23 @@ def asks(sentence: str) -> bool:
     return bool(_QUESTION_MARK.search(sentence) or _ASKS.match(sentence))
 
 
-def refusal_of(sentence: str, statement: str, *, own: bool = True) -> Refusal | None:
+def refusal_of(
+    sentence: str, statement: str, *, own: bool = True, scored: bool = False
+) -> Refusal | None:
     """Why what a sentence states is not kept; None when nothing speaks against it.
 
     `statement` is the part of the sentence that would be kept. When it is not the user's `own`, the
-    user has said yes to it: then it may be a proposal.
+    user has said yes to it: then it may be a proposal. When it is `scored`, its score has weighed
+    the words of the task at hand.
     """
-    about_task = {
-        Refusal.ONE_OFF: bool(_THIS_TASK.search(sentence)),
-        Refusal.VAGUE: is_vague(statement),
-    }
-    return _first(_manner(sentence, own=own) | about_task)
-
-
-def refusal_of_scored(sentence: str, statement: str) -> Refusal | None:
-    """The same of a sentence whose score has weighed the words of the task at hand."""
-    unnamed = {Refusal.VAGUE: bool(_UNNAMED.match(statement))}
-    return _first(_manner(sentence, own=True) | unnamed)
-
-
-def _manner(sentence: str, *, own: bool) -> dict[Refusal, bool]:
-    return {
+    reasons = {
         Refusal.LONG: len(sentence) > LONGEST,
         Refusal.QUESTION: own and asks(sentence),
-        Refusal.SUPPOSED: bool(_SUPPOSES.search(sentence)),
-        Refusal.REPORTED: own and bool(_REPORTS.search(sentence)),
+        Refusal.SUPPOSED: _SUPPOSES.search(sentence),
+        Refusal.REPORTED: own and _REPORTS.search(sentence),
+        Refusal.ONE_OFF: not scored and _THIS_TASK.search(sentence),
+        Refusal.VAGUE: _UNNAMED.match(statement) if scored else is_vague(statement),
     }
-
-
-def _first(reasons: Mapping[Refusal, bool]) -> Refusal | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 

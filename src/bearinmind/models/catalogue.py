@@ -149,14 +149,10 @@ def find(model: str) -> Known | None:
     name, _, tag = model.strip().lower().rstrip("/").rpartition("/")[2].partition(":")
     sized = f"{name}-{tag}"  # as Ollama has `qwen3-embedding:0.6b`
     for candidate in (sized, name):
-        bare = _without_variant(candidate)
+        bare = candidate
+        while (shorter := _VARIANT.sub("", bare)) != bare:
+            bare = shorter
         known = KNOWN.get(_OTHER_NAMES.get(bare, bare))
         if known is not None:
             return known
     return None
-
-
-def _without_variant(name: str) -> str:
-    while (shorter := _VARIANT.sub("", name)) != name:
-        name = shorter
-    return name

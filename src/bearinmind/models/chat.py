@@ -215,12 +215,8 @@ OLLAMA = Dialect(
 DIALECTS = {dialect.name: dialect for dialect in (OPENAI, ANTHROPIC, OLLAMA)}
 
 
-class NotAChat(Exception):
-    """An answer is not one of this protocol; the message is a predicate."""
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
+class NotAChat(CallFailed):
+    """An answer is not one of this protocol."""
 
 
 class ChatClient(Caller):
@@ -260,7 +256,7 @@ class ChatClient(Caller):
     def ask(
         self, question: Question, *, patience: Callable[[], Patience] | None = None
     ) -> ChatAnswer:
-        """The model's answer; `patience` is made for each request. Raises `CallFailed`, `NotAChat`.
+        """The model's answer; `patience` is made for each request. Raises `CallFailed`.
 
         A server that refuses a request gets simpler ones.
         """

@@ -85,11 +85,7 @@ class CrossEncoder:
     def __init__(self, folder: Path, column: int | None = None) -> None:
         self._folder = folder.expanduser()
         self._column = column
-
-    @property
-    def name(self) -> str:
-        """How it is called in traces."""
-        return f"cross-encoder:{self._folder.name}"
+        self.name = f"cross-encoder:{self._folder.name}"  #: in traces
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
         """A score from 0 to 1 for each passage; raises `RerankerFailure`, also when it is late."""

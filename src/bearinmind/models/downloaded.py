@@ -16,11 +16,11 @@ from bearinmind.errors import EmbedderFailure, InvalidSetting, MissingExtra
 from bearinmind.models import catalogue, forks
 from bearinmind.models.catalogue import Pooling
 from bearinmind.models.local import disable_telemetry
-from bearinmind.models.vectors import Dimensions, Memo, checked
-from bearinmind.text.embedded_text import CONTENT
+from bearinmind.models.vectors import Dimensions, checked
 from bearinmind.types import Space
 
 if TYPE_CHECKING:
+    from bearinmind.models.factory import EmbedderOptions
     from bearinmind.protocols import Vector, Vectors
 
 _BATCH = 32  # texts that a library pads to one length
@@ -60,19 +60,10 @@ class DownloadedEmbedder:
 
     leaves_machine = False
 
-    def __init__(
-        self,
-        library: Library,
-        model: str,
-        *,
-        dimensions: int | None = None,
-        memo: Memo | None = None,
-        text: str = CONTENT,
-    ) -> None:
+    def __init__(self, library: Library, model: str, options: EmbedderOptions) -> None:
         """Take a name such as `BAAI/bge-large-en-v1.5`, or the path of a folder; load nothing yet.
 
-        `dimensions` are for a model that neither the catalogue nor the memo knows; `text` is the
-        recipe of the texts that it will be given.
+        The dimensions of the options are for a model that the catalogue does not know.
         """
         if importlib.util.find_spec(library.name.replace("-", "_")) is None:
             raise MissingExtra(
@@ -80,15 +71,17 @@ class DownloadedEmbedder:
                 extra=library.name,
             )
         self._library = library
-        self._model = model
-        self._text = text
+        self._who = f"{library.name}:{model}"
+        self._text = options.text
         self._known = known = catalogue.find(model)
         folder = Path(model).expanduser()
         # A name has one slash at most, and none at its beginning.
         is_path = model.startswith((".", "/", "~")) or folder.is_dir()
         self._folder = folder if is_path else None
         self._source = ModelSource(model, self._folder, known)
-        self._dimensions = Dimensions(_dimensions(model, dimensions, known), memo)
+        self._dimensions = Dimensions(
+            _dimensions(model, options.dimensions, known), options, self._who
+        )
         self._loading = forks.Lock()
         self._run: Run | None = None
 
@@ -141,10 +134,6 @@ class DownloadedEmbedder:
     @cached_property
     def _revision(self) -> str:
         return _revision_of(self._folder) if self._folder else "published"
-
-    @property
-    def _who(self) -> str:
-        return f"{self._library.name}:{self._model}"
 
     def _loaded(self, *, download: bool) -> Run:
         with self._loading:

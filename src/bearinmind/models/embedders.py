@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bearinmind.errors import EmbedderFailure, MindError
 from bearinmind.models import encoder_socket, forks
 from bearinmind.models.encoder_socket import SocketEmbedder
 from bearinmind.protocols import Current, Embedder, ReadPairs, Spaces, Unavailable
 from bearinmind.types import Space
-
-if TYPE_CHECKING:
-    from bearinmind.protocols import Vector
 
 #: Seconds after which a recall looks again which space is the active one. Until then it goes on
 #: with the one before, whose vectors are kept.
@@ -114,27 +111,17 @@ class RecentQueries:
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
         self.space = embedder.space
-        self.leaves_machine = embedder.leaves_machine
         self.embed_memories = embedder.embed_memories
-        self._vectors: dict[str, Vector] = {}  # the latest last
-        self._lock = forks.Lock()
+        self.embed_query = lru_cache(_QUERIES_REMEMBERED)(embedder.embed_query)
 
-    def embed_query(self, text: str) -> Vector:
-        """A query's vector."""
-        with self._lock:
-            vector = self._vectors.pop(text, None)
-        if vector is None:
-            vector = self.embedder.embed_query(text)
-        with self._lock:
-            self._vectors[text] = vector
-            while len(self._vectors) > _QUERIES_REMEMBERED:
-                del self._vectors[next(iter(self._vectors))]
-        return vector
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether texts are sent to another machine."""
+        return self.embedder.leaves_machine
 
     def close(self) -> None:
         """Forget all queries."""
-        with self._lock:
-            self._vectors.clear()
+        self.embed_query.cache_clear()
 
 
 class ActiveSpace:
@@ -155,7 +142,7 @@ class ActiveSpace:
         self._embedders = embedders
         self._off = off
         self._sockets = sockets
-        self._remote: dict[str, SocketEmbedder] = {}
+        self._remote: dict[str, RecentQueries] = {}
         self._recent: RecentQueries | None = None
         self._seen: Space | None = None
         self._looked = -LOOK
@@ -173,7 +160,8 @@ class ActiveSpace:
         if self._sockets:
             if space.key not in self._remote:
                 make = partial(self._embedders.of, space)
-                self._remote[space.key] = SocketEmbedder(space, self._sockets, make)
+                remote = SocketEmbedder(space, self._sockets, make)
+                self._remote[space.key] = RecentQueries(remote)
             return Current(space, self._remote[space.key])
         try:
             embedder, recent = self._embedders.of(space), self._recent

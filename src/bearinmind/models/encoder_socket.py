@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import socket
+import socketserver
 import stat
 import sys
 import threading
@@ -38,7 +39,7 @@ LIMIT = 0.3  # seconds for everything; loading a model takes longer, but not muc
 MOST_BYTES = 1_000_000  # of a request or an answer
 _LONGEST_PATH = 100  # bytes; systems allow 104 to 108
 _PATIENCE = 2.0  # seconds that a client has for its request
-_BACKLOG = 64  # connections that may wait to be answered
+_LOOK = 0.1  # seconds: how soon the end of the worker is seen
 
 Answer = Callable[[bytes], dict[str, Any]]
 
@@ -64,18 +65,13 @@ class SocketEmbedder:
         *,
         limit: float = LIMIT,
     ) -> None:
-        self._space = space
+        self.space = space
         self._limit = limit
         self._places = places
         self._fallback = fallback
         self._own: Embedder | None = None
         self._lock = forks.Lock()
         self._alone = False  # whether no worker answered
-
-    @property
-    def space(self) -> Space:
-        """The space of its vectors."""
-        return self._space
 
     @property
     def leaves_machine(self) -> bool:
@@ -106,7 +102,7 @@ class SocketEmbedder:
             return self._own
 
     def _requested(self, text: str) -> Vector | None:
-        request = {"version": VERSION, "space": self._space.key, "text": text}
+        request = {"version": VERSION, "space": self.space.key, "text": text}
         for place in self._places:
             answer = ask(place, request, self._limit)
             vector = self._read(answer.get("vector")) if answer else None
@@ -124,7 +120,7 @@ class SocketEmbedder:
             vector = np.frombuffer(base64.b64decode(encoded), dtype="<f4").astype(np.float32)
         except (binascii.Error, ValueError):
             return None
-        good = vector.shape == (self._space.dimensions,) and bool(np.isfinite(vector).all())
+        good = vector.shape == (self.space.dimensions,) and bool(np.isfinite(vector).all())
         return vector if good else None
 
 
@@ -235,6 +231,40 @@ class EncoderService:
             return {"error": exc.message}
 
 
+class _Request(socketserver.StreamRequestHandler):
+    """Answers one line."""
+
+    timeout = _PATIENCE
+    server: _Server
+
+    def handle(self) -> None:
+        # A client that left early or is too slow has loaded the model itself.
+        with contextlib.suppress(OSError):
+            answer = self.server.answer(self.rfile.readline(MOST_BYTES + 1))
+            self.wfile.write(json.dumps(answer).encode() + b"\n")
+
+
+if sys.platform != "win32":  # which has no such sockets
+
+    class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+        """Answers each connection on a thread of its own."""
+
+        daemon_threads = True
+        request_queue_size = 64  # connections that may wait to be answered
+
+        def __init__(self, place: Path, answer: Answer) -> None:
+            self.answer = answer
+            super().__init__(str(place), _Request)
+
+        def server_bind(self) -> None:
+            """Bind it so that no other user may connect, from the first moment on."""
+            before = os.umask(0o177)
+            try:
+                super().server_bind()
+            finally:
+                os.umask(before)
+
+
 @contextmanager
 def serving(places: Sequence[Path], answer: Answer) -> Iterator[Path]:
     """Answer requests on the first of these paths that can be bound, and yield it.
@@ -242,74 +272,26 @@ def serving(places: Sequence[Path], answer: Answer) -> Iterator[Path]:
     Only the holder of the worker lock may do this: a socket that exists was left by a dead worker.
     Raises `OSError` when no path can be bound.
     """
-    listening, place = _bound(places)
-    server = _Server(listening, place, answer)
+    server, place = _bound(places, answer)
+    threading.Thread(
+        target=server.serve_forever, args=(_LOOK,), name="bearinmind-encoder", daemon=True
+    ).start()
     try:
         yield place
     finally:
-        server.close()
+        server.shutdown()
+        server.server_close()
         with contextlib.suppress(OSError):
             place.unlink()
 
 
-class _Server:
-    """Answers one line of each connection, on a thread of its own."""
-
-    def __init__(self, listening: socket.socket, place: Path, answer: Answer) -> None:
-        self._listening = listening
-        self._place = place
-        self._answer = answer
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="bearinmind-encoder", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop answering."""
-        self._closing = True
-        with contextlib.suppress(OSError), _socket() as client:  # `accept` waits for one
-            client.connect(str(self._place))
-        self._thread.join(_PATIENCE)
-        self._listening.close()
-
-    def _run(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listening.accept()
-            except OSError:
-                return
-            if self._closing:
-                connection.close()
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        connection.settimeout(_PATIENCE)
-        # A client that left early or is too slow has loaded the model itself.
-        with connection, contextlib.suppress(OSError), connection.makefile("rb") as lines:
-            answer = self._answer(lines.readline(MOST_BYTES + 1))
-            connection.sendall(json.dumps(answer).encode() + b"\n")
-
-
-def _bound(places: Sequence[Path]) -> tuple[socket.socket, Path]:
+def _bound(places: Sequence[Path], answer: Answer) -> tuple[_Server, Path]:
     error = OSError("there is no place for a socket here")
     for place in places:
-        listening = _socket()
         try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             place.unlink(missing_ok=True)
-            before = os.umask(0o177)  # no other user may connect, from the first moment on
-            try:
-                listening.bind(str(place))
-            finally:
-                os.umask(before)
-            listening.listen(_BACKLOG)
+            return _Server(place, answer), place
         except OSError as exc:
-            listening.close()
             error = exc
-        else:
-            return listening, place
     raise error
-
-
-def _socket() -> socket.socket:
-    return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

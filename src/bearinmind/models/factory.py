@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from bearinmind.models.cross_encoder import PairReader
     from bearinmind.models.local import LocalEmbedder, PairedEmbedder
-    from bearinmind.models.vectors import Memo
 
 #: The encoder that `local` stands for.
 DEFAULT_EMBEDDER = "minilm+e5-small"
@@ -82,7 +81,9 @@ def choose_embedder(text: str, options: EmbedderOptions) -> Embedder | None:
 
         return HashEmbedder()
     if kind in LIBRARIES:
-        return _downloaded(kind, name, options)
+        from bearinmind.models import downloaded  # noqa: PLC0415
+
+        return downloaded.DownloadedEmbedder(downloaded.LIBRARIES[kind], name, options)
     if kind in (*PROVIDERS, "http"):
         return _hosted(kind, name, options)
     if kind == "folder":
@@ -133,8 +134,8 @@ def _local(model: str | Path, text: str) -> LocalEmbedder | PairedEmbedder:
     from bearinmind.models.local import LocalEmbedder, PairedEmbedder  # noqa: PLC0415
 
     if isinstance(model, Path) or "+" not in model:
-        return LocalEmbedder.open(model, text=text)
-    first, second = (LocalEmbedder.open(name, text=text) for name in model.split("+"))
+        return LocalEmbedder(model, text=text)
+    first, second = (LocalEmbedder(name, text=text) for name in model.split("+"))
     return PairedEmbedder(first, second, share=SHARE)
 
 
@@ -152,71 +153,26 @@ def _of_space(space: Space, options: EmbedderOptions) -> EmbedderOptions:
     )
 
 
-def _downloaded(library: str, model: str, options: EmbedderOptions) -> Embedder:
-    from bearinmind.models import downloaded  # noqa: PLC0415
-
-    return downloaded.DownloadedEmbedder(
-        downloaded.LIBRARIES[library],
-        model,
-        dimensions=options.dimensions,
-        memo=_memo(f"{library}:{model}", options),
-        text=options.text,
-    )
-
-
 def _hosted(provider: str, model: str, options: EmbedderOptions) -> Embedder:
     from bearinmind.models import hosted_embedder  # noqa: PLC0415
-    from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache  # noqa: PLC0415
+    from bearinmind.models.caches import CachedEmbedder, EmbeddingCache  # noqa: PLC0415
 
-    spelling = f"{provider}:{model}"
-    key = options.key
     if options.url is None:
         # A provider's key is only for the provider's own server.
-        key = key or options.provider_keys.get(provider)
+        options = replace(options, key=options.key or options.provider_keys.get(provider))
         if provider == "http":
             raise InvalidSetting(
-                f"embedder = {spelling!r} needs embedder_url",
+                f"embedder = 'http:{model}' needs embedder_url",
                 hint="Set it to the address of your server, such as http://localhost:11434/v1.",
             )
-        if key is None:
+        if options.key is None:
             raise InvalidSetting(
-                f"embedder = {spelling!r} needs a key",
+                f"embedder = '{provider}:{model}' needs a key",
                 hint=f"Set `embedder_key`, or the variable {provider.upper()}_API_KEY.",
             )
-    embedder = hosted_embedder.HostedEmbedder(
-        hosted_embedder.DIALECTS[provider],
-        model,
-        url=options.url,
-        key=key,
-        dimensions=options.dimensions,
-        timeout=options.timeout,
-        per_minute=options.per_minute,
-        memo=_memo(f"{spelling} {(options.url or '').rpartition('@')[2]}", options),
-        text=options.text,
-    )
+    dialect = hosted_embedder.DIALECTS[provider]
+    embedder = hosted_embedder.HostedEmbedder(dialect, model, options)
     return CachedEmbedder(embedder, EmbeddingCache(options.cache)) if options.cache else embedder
-
-
-def _memo(spelling: str, options: EmbedderOptions) -> Memo:
-    """Keeps the dimensions of a model that had to be found out."""
-    from bearinmind.models.embedding_cache import EmbeddingCache  # noqa: PLC0415
-    from bearinmind.models.vectors import Memo  # noqa: PLC0415
-
-    file = options.cache
-    if file is None:
-        return Memo(lambda: options.expected, lambda _: None)
-
-    def find() -> int | None:
-        if options.expected is not None:
-            return options.expected
-        with EmbeddingCache(file) as cache:
-            return cache.dimensions(spelling)
-
-    def keep(dimensions: int) -> None:
-        with EmbeddingCache(file) as cache:
-            cache.keep_dimensions(spelling, dimensions)
-
-    return Memo(find, keep)
 
 
 def pair_reader(embedder: Embedder | None, seconds: float = _PAIR_SECONDS) -> ReadPairs | None:

@@ -143,11 +143,6 @@ class NativeCalls:
                 self._running -= 1
                 self._changed.notify_all()
 
-    @property
-    def is_running(self) -> bool:
-        """Whether any thread is in native code just now."""
-        return self._running > 0
-
     def bar(self) -> None:
         """Let nobody in, and wait until nobody is there."""
         with self._changed:

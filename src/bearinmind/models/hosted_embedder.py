@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bearinmind.errors import EmbedderFailure, InvalidSetting
 from bearinmind.models import catalogue
 from bearinmind.models.outbound_http import Caller, CallFailed, Patience, batches
-from bearinmind.models.vectors import Dimensions, Memo, checked
-from bearinmind.text.embedded_text import CONTENT
+from bearinmind.models.vectors import Dimensions, checked
 from bearinmind.types import Space
 
 if TYPE_CHECKING:
-    from bearinmind.models.outbound_http import Key
+    from bearinmind.models.factory import EmbedderOptions
     from bearinmind.protocols import Vector, Vectors
 
-TIMEOUT = 10.0  # seconds for a query: somebody waits
 _BATCH_TIMES = 6.0  # a batch of memories may take so many times as long: nobody waits
 _QUERY_TRIES = 2
 #: Answers that may be one text's fault: refused, too long, or more than the model bears.
@@ -157,38 +155,36 @@ class HostedEmbedder:
         self,
         dialect: Dialect,
         model: str,
-        *,
-        url: str | None = None,
-        key: Key = None,
-        dimensions: int | None = None,
-        timeout: float = TIMEOUT,
-        per_minute: float | None = None,
-        memo: Memo | None = None,
-        text: str = CONTENT,
+        options: EmbedderOptions,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Nothing is sent before something is embedded, or `space` needs unknown dimensions.
 
-        The model may be empty for a server that has one; `url` replaces the provider's address;
-        `timeout` is in seconds for a query; further requests than `per_minute` wait; `text` is the
-        recipe of the texts that it will be given.
+        The model may be empty for a server that has one.
         """
         known = catalogue.find(model)
+        asked, seconds = options.dimensions, options.timeout
         self._dialect = dialect
         self._model = model
-        self._requested_dimensions = _requested_dimensions(dialect, model, dimensions, known)
-        self._dimensions = Dimensions(dimensions or (known.dimensions if known else None), memo)
-        self._text = text
+        self._requested_dimensions = _requested_dimensions(dialect, model, asked, known)
+        self._dimensions = Dimensions(
+            asked or (known.dimensions if known else None),
+            options,
+            f"{dialect.name}:{model} {(options.url or '').rpartition('@')[2]}",
+        )
+        self._text = options.text
         self._prompts = (known.query_prompt, known.memory_prompt) if known else ("", "")
-        self._quickly = Patience(answer=timeout, total=timeout, tries=_QUERY_TRIES, first_pause=0.1)
+        self._quickly = Patience(answer=seconds, total=seconds, tries=_QUERY_TRIES, first_pause=0.1)
         self._caller = Caller(
-            url or dialect.url,
+            options.url or dialect.url,
             setting="embedder",
-            key=key,
-            patience=Patience(answer=timeout * _BATCH_TIMES),
-            per_minute=per_minute,
+            key=options.key,
+            patience=Patience(answer=seconds * _BATCH_TIMES),
+            per_minute=options.per_minute,
             sleep=sleep,
         )
+        self._who = f"{dialect.name}:{model} at {self._caller.where}"
+        self.leaves_machine = not self._caller.is_local  #: whether texts do
 
     def __repr__(self) -> str:
         return f"HostedEmbedder({self._who!r})"
@@ -206,11 +202,6 @@ class HostedEmbedder:
             memory_prompt=memory_prompt,
             text=self._text,
         )
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether texts are sent to another machine."""
-        return not self._caller.is_local
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
         """A row for each text; an `EmbedderFailure` names the texts that alone were refused."""
@@ -245,10 +236,6 @@ class HostedEmbedder:
     def close(self) -> None:
         """Release the connections."""
         self._caller.close()
-
-    @property
-    def _who(self) -> str:
-        return f"{self._dialect.name}:{self._model} at {self._caller.where}"
 
     def _batch(self, texts: Sequence[str]) -> list[Vector | EmbedderFailure]:
         """A vector for each text, or why there is none."""

@@ -72,7 +72,35 @@ VOYAGE = replace(
 DIALECTS = {dialect.name: dialect for dialect in (TEI, JINA, COHERE, VOYAGE)}
 
 
-class HostedReranker:
+class _OverHttp:
+    """A reranker of a server: its name in traces, and how its failures call it."""
+
+    def __init__(self, caller: Caller, name: str, who: str) -> None:
+        self._caller = caller
+        self._who = f"{who} at {caller.where}"
+        self.name = name
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._caller.close()
+
+    def _in_order(self, rows: Sequence[tuple[Any, Any]], wanted: int, first: int) -> list[float]:
+        """The scores in the order of the passages; raises a failure unless each has one."""
+        for index, score in rows:
+            if type(index) is not int or not first <= index < first + wanted:
+                raise self._failure(f"scored number {index!r} of {wanted} memories")
+            if type(score) not in (int, float) or not math.isfinite(score):
+                raise self._failure(f"gave the score {score!r}, which is not a finite number")
+        by_index = {index: float(score) for index, score in rows}
+        if len(rows) != wanted or len(by_index) != wanted:
+            raise self._failure(f"scored {len(by_index)} of {wanted} memories in {len(rows)} rows")
+        return [by_index[index] for index in sorted(by_index)]
+
+    def _failure(self, problem: str) -> RerankerFailure:
+        return RerankerFailure(f"{self._who} {problem}")
+
+
+class HostedReranker(_OverHttp):
     """Sends the query and the passages to a server that scores them."""
 
     def __init__(
@@ -83,12 +111,8 @@ class HostedReranker:
         address = (url or dialect.address or "").rstrip("/").removesuffix(dialect.path)
         version = dialect.path.removesuffix("/rerank")
         self._path = dialect.path.removeprefix(version if address.endswith(version) else "")
-        self._caller = Caller(address, setting="reranker", key=key)
-
-    @property
-    def name(self) -> str:
-        """Its name in traces."""
-        return f"{self._dialect.name}:{self._model or self._caller.where}"
+        caller = Caller(address, setting="reranker", key=key)
+        super().__init__(caller, f"{dialect.name}:{model or caller.where}", dialect.name)
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
         """The server's score for each passage."""
@@ -105,26 +129,7 @@ class HostedReranker:
         except (LookupError, TypeError):
             excerpt = self._caller.excerpt(answer)
             raise self._failure(f"does not answer as {dialect.name} does: {excerpt}") from None
-        return self._in_order(rows, len(passages))
-
-    def close(self) -> None:
-        """Release the connections."""
-        self._caller.close()
-
-    def _in_order(self, rows: Sequence[tuple[Any, Any]], wanted: int) -> list[float]:
-        """The scores in the order of the passages; raises a failure unless each has one."""
-        for index, score in rows:
-            if type(index) is not int or not 0 <= index < wanted:
-                raise self._failure(f"scored number {index!r} of {wanted} memories")
-            if type(score) not in (int, float) or not math.isfinite(score):
-                raise self._failure(f"gave the score {score!r}, which is not a finite number")
-        by_index = {index: float(score) for index, score in rows}
-        if len(rows) != wanted or len(by_index) != wanted:
-            raise self._failure(f"scored {len(by_index)} of {wanted} memories in {len(rows)} rows")
-        return [by_index[index] for index in range(wanted)]
-
-    def _failure(self, problem: str) -> RerankerFailure:
-        return RerankerFailure(f"{self._dialect.name} at {self._caller.where} {problem}")
+        return self._in_order(rows, len(passages), 0)
 
 
 SYSTEM = """\
@@ -147,16 +152,12 @@ class _Scores(BaseModel):
     scores: list[_Scored]
 
 
-class LlmReranker:
+class LlmReranker(_OverHttp):
     """Asks a chat model for a score of each passage."""
 
     def __init__(self, url: str, model: str, *, key: Key = None, setting: str = "reranker") -> None:
         self._chat = ChatClient(OPENAI, url, model, key=key, setting=setting)
-
-    @property
-    def name(self) -> str:
-        """Its name in traces."""
-        return f"llm:{self._chat.model}"
+        super().__init__(self._chat, f"llm:{model}", model)
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
         """The model's score from 0 to 10 for each passage."""
@@ -169,20 +170,16 @@ class LlmReranker:
             answer = self._chat.ask(
                 question, patience=lambda: _patience(max(0.001, until - time.monotonic()))
             )
-        except CallFailed as exc:
-            raise self._failure(exc.problem) from None
         except NotAChat as exc:
             raise self._failure(f"did not answer with scores: it {exc.problem}") from None
-        return self._in_order(self._read(answer.text), len(passages))
+        except CallFailed as exc:
+            raise self._failure(exc.problem) from None
+        return self._in_order(self._read(answer.text), len(passages), 1)
 
-    def close(self) -> None:
-        """Release the connections."""
-        self._chat.close()
-
-    def _read(self, answer: str) -> list[_Scored]:
+    def _read(self, answer: str) -> list[tuple[int, float]]:
         """The scores in an answer, which may be wrapped in thoughts and fences."""
         try:
-            return _Scores.model_validate(json_object(answer)).scores
+            rows = _Scores.model_validate(json_object(answer)).scores
         except ValidationError as exc:
             problem = exc.errors(include_url=False)[0]
             where = ".".join(map(str, problem["loc"]))
@@ -191,19 +188,7 @@ class LlmReranker:
         except ValueError:
             excerpt = self._chat.excerpt(answer)
             raise self._failure(f"did not answer with scores: {excerpt}") from None
-
-    def _in_order(self, rows: Sequence[_Scored], wanted: int) -> list[float]:
-        """The scores in the order of the passages; raises a failure unless each has one."""
-        by_number = {row.id: row.score for row in rows}
-        foreign = by_number.keys() - {*range(1, wanted + 1)}
-        if foreign:
-            raise self._failure(f"scored {min(foreign)}, and {wanted} memories were sent")
-        if len(rows) != wanted or len(by_number) != wanted:
-            raise self._failure(f"scored {len(by_number)} of {wanted} memories in {len(rows)} rows")
-        return [by_number[number] for number in range(1, wanted + 1)]
-
-    def _failure(self, problem: str) -> RerankerFailure:
-        return RerankerFailure(f"{self._chat.model} at {self._chat.where} {problem}")
+        return [(row.id, row.score) for row in rows]
 
 
 def _patience(seconds: float) -> Patience:

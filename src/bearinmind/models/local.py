@@ -5,7 +5,6 @@ The sentence encoders of `bearinmind-encoder` need no key, no network and no dow
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import re
@@ -106,14 +105,6 @@ class Card(BaseModel):
             if size != expected.bytes:
                 raise _damaged(folder / name, f"{size:,} bytes instead of {expected.bytes:,}")
 
-    def check_contents(self, folder: Path) -> None:
-        """Read all files, and raise `EmbedderFailure` for one that was changed."""
-        self.check_sizes(folder)
-        for name, expected in self.files.items():
-            with (folder / name).open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != expected.sha256:
-                    raise _damaged(folder / name, "its content is not what its card says")
-
 
 def _damaged(path: Path, why: str) -> EmbedderFailure:
     return EmbedderFailure(f"{str(path)!r} is damaged: {why}", hint=REINSTALL)
@@ -128,23 +119,18 @@ class LocalEmbedder:
 
     leaves_machine = False
 
-    def __init__(self, folder: Path, card: Card, *, threads: int = 0, text: str = CONTENT) -> None:
-        self.space = card.space(text)
-        self._folder = folder
-        self._card = card
-        self._threads = threads or most_threads()
-        self._loading = forks.Lock()
-        self._model: _Model | None = None
-
-    @classmethod
-    def open(cls, model: str | Path, *, threads: int = 0, text: str = CONTENT) -> Self:
-        """The encoder of a name, such as "minilm", or of a folder; only its card is read.
+    def __init__(self, model: str | Path, *, threads: int = 0, text: str = CONTENT) -> None:
+        """Take the name of an encoder, such as "minilm", or a folder; only its card is read.
 
         `threads` is how many batches are computed side by side, 0 for what suits the machine;
         `text` is the recipe of the texts that it will be given.
         """
-        folder = _folder_of(model)
-        return cls(folder, Card.read(folder), threads=threads, text=text)
+        self._folder = _folder_of(model)
+        self._card = Card.read(self._folder)
+        self.space = self._card.space(text)
+        self._threads = threads or most_threads()
+        self._loading = forks.Lock()
+        self._model: _Model | None = None
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
         """A row for each text, as memories are embedded."""
@@ -163,10 +149,6 @@ class LocalEmbedder:
         model = self._loaded()
         vector: Vector = model.run([model.tokens(self._card.query_prompt + text)])[0]
         return vector
-
-    def check(self) -> None:
-        """Read every file of the model; raise `EmbedderFailure` for a damaged one."""
-        self._card.check_contents(self._folder)
 
     def close(self) -> None:
         """Release the model."""

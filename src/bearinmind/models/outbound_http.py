@@ -6,7 +6,6 @@ message, a log or a repr.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import math
 import random
@@ -18,10 +17,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote
 
 from bearinmind.errors import InvalidSetting
 from bearinmind.models import forks
+from bearinmind.text.addresses import address_of, is_loopback
 
 if TYPE_CHECKING:  # httpx takes long to import, and most commands call nobody
     import httpx
@@ -122,7 +122,10 @@ class Caller:
         headers of authentication from the key or the empty text.
         """
         self._setting = setting
-        self._address = address_of(url, setting)
+        self._address = address = address_of(url, setting)
+        #: The server, without anything secret.
+        self.where = f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
+        self.is_local = is_loopback(address.hostname or "")  #: what is sent stays on this machine
         self._key = key
         self._patience = patience or Patience()
         self._pace = _Pace(per_minute, sleep) if per_minute else None
@@ -132,23 +135,13 @@ class Caller:
         self._identify = headers
         self._opening = forks.Lock()
         self._client: httpx.Client | None = None
-        password = unquote(self._address.password or "")
+        password = unquote(address.password or "")
         self._secrets = {password} if password else set()  # never in a message
         if key is not None and not callable(key):
             self._secret()  # raises now rather than at the first call
 
     def __repr__(self) -> str:
         return f"Caller({self.where!r})"
-
-    @property
-    def where(self) -> str:
-        """The server, without anything secret."""
-        return f"{self._address.scheme}://{self._address.netloc.rpartition('@')[2]}"
-
-    @property
-    def is_local(self) -> bool:
-        """Whether what is sent stays on this machine."""
-        return is_loopback(self._address.hostname or "")
 
     def close(self) -> None:
         """Release the connections; a later call opens new ones."""
@@ -225,21 +218,20 @@ class Caller:
     def _opened(self) -> httpx.Client:
         import httpx  # noqa: PLC0415
 
+        address = self._address
         with self._opening:
             if self._client is None:
+                # A name and password from the address are then in no URL that is logged.
+                own = self._key is None and address.username is not None
+                names = unquote(address.username or ""), unquote(address.password or "")
+                login = names if own else None
                 self._client = httpx.Client(
-                    auth=self._basic_auth(),
+                    auth=login,
                     verify=self._address.scheme == "https",  # else reading certificates is a waste
                     follow_redirects=False,  # a key goes to the server it was given for
                     trust_env=not self.is_local,  # no proxy on this machine
                 )
             return self._client
-
-    def _basic_auth(self) -> tuple[str, str] | None:
-        """A name and password from the address, which are then in no URL that is logged."""
-        if self._key is not None or self._address.username is None:
-            return None
-        return unquote(self._address.username), unquote(self._address.password or "")
 
     def _below(self, path: str) -> str:
         netloc = self._address.netloc.rpartition("@")[2]
@@ -353,39 +345,3 @@ def wanted_pause(text: str) -> float | None:
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
-
-
-def address_of(url: str, setting: str) -> SplitResult:
-    """The parts of an address; raises `InvalidSetting` that names the setting."""
-    address = split_url(url)
-    if address is None:
-        raise InvalidSetting(
-            f"{setting}_url = {url.rpartition('@')[2]!r} is not an address",
-            hint="Give one such as http://localhost:11434/v1.",
-        )
-    return address
-
-
-def split_url(url: str) -> SplitResult | None:
-    """The parts of an http or https address; None when it is not one."""
-    try:
-        address = urlsplit(url.strip())
-        valid = address.scheme in ("http", "https") and address.hostname and address.port != 0
-    except ValueError:  # a port that is not a number
-        return None
-    return address if valid and not re.search(r"\s", url.strip()) else None
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def is_safe(url: str) -> bool:
-    """Whether secrets may be sent to an address: https, or on this machine."""
-    address = split_url(url)
-    is_here = address is not None and is_loopback(address.hostname or "")
-    return address is not None and (address.scheme == "https" or is_here)

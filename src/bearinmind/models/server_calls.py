@@ -19,15 +19,8 @@ import httpx
 
 from bearinmind import codec, errors
 from bearinmind.errors import InvalidSetting, MindError
-from bearinmind.models.outbound_http import (
-    MOST_BYTES,
-    GivenUp,
-    Patience,
-    is_loopback,
-    pause_after,
-    split_url,
-    wanted_pause,
-)
+from bearinmind.models.outbound_http import MOST_BYTES, GivenUp, Patience, pause_after, wanted_pause
+from bearinmind.text.addresses import is_loopback, split_url
 
 API = "/api/v1"
 JSON = {"Content-Type": "application/json"}

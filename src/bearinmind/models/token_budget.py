@@ -18,12 +18,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bearinmind.errors import ExtractorFailure, WorkFailure
+from bearinmind.errors import ExtractorFailure, InvalidSetting, WorkFailure
 from bearinmind.models import forks
 from bearinmind.models.chat import (
+    DIALECTS,
     ChatAnswer,
     ChatClient,
-    Dialect,
+    NotAChat,
     Question,
     prompt_tokens,
     tokens_of,
@@ -131,24 +132,17 @@ class DailyTokens:
 PATIENCE = Patience(answer=120.0, total=300.0, tries=3, longest_pause=30.0)
 
 
-class Address(NamedTuple):
-    """The server, the key and the name of a model."""
-
-    url: str
-    key: Key
-    model: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
     """What settings say about a chat model that reads texts."""
 
+    setting: str = "llm"  #: the family of these settings
     url: str | None = None
     key: Key = None
     model: str | None = None
     dialect: str = "openai"
     cache: Path  #: the folder for what was read, and for the count of tokens
-    daily_tokens: int
+    daily_tokens: int = 100_000
 
 
 class MeteredChat:
@@ -156,35 +150,50 @@ class MeteredChat:
 
     def __init__(
         self,
-        address: Address,
-        dialect: Dialect,
-        tokens: Callable[[str], DailyTokens],
+        options: ModelOptions,
+        needed_by: str,
         *,
-        setting: str = "llm",
+        otherwise: str = "",
+        purpose: str = "",
+        failure: type[WorkFailure] = WorkFailure,
         patience: Patience = PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Nothing is sent before the first question; `tokens` gives the budget of an account."""
+        """Raise `InvalidSetting` when a setting is missing; nothing is sent or made yet.
+
+        Tokens are counted by model, address and `purpose`, and a day ends by the clock `now`.
+        """
+        self._setting = setting = options.setting
+        if not (options.url and options.model):
+            remedy = f"`{setting}_url` to the address of a server and `{setting}_model` to a model"
+            raise InvalidSetting(
+                f"{needed_by} needs {setting}_{'model' if options.url else 'url'}",
+                hint=f"Set {remedy} there{otherwise and ', '}{otherwise}.",
+            )
         self.client = ChatClient(
-            dialect,
-            address.url,
-            address.model,
-            key=address.key,
+            DIALECTS[options.dialect],
+            options.url,
+            options.model,
+            key=options.key,
             setting=setting,
             patience=patience,
             sleep=sleep,
             before_each=self._take,
             after_failure=self._failed,
         )
-        self.tokens = tokens(self.account)
+        self.account = f"{options.model} at {self.client.where}"  #: by which tokens are counted
+        self.tokens = DailyTokens(
+            options.cache / "llm-tokens.db",
+            f"{purpose}{self.account}",
+            options.daily_tokens,
+            now,
+            setting=f"{setting}_daily_tokens",
+            failure=failure,
+        )
         self._lock = forks.Lock()
         self._most = 0  # tokens of the request that is under way
         self._taken: Taken | None = None
-
-    @property
-    def account(self) -> str:
-        """The name under which its tokens are counted."""
-        return f"{self.client.model} at {self.client.where}"
 
     def ask(self, question: Question) -> ChatAnswer:
         """The model's answer; raises a `WorkFailure` when no tokens are left for it."""
@@ -197,6 +206,22 @@ class MeteredChat:
             counted = answer.answer_tokens
             self._settle(used + (tokens_of(answer.text) if counted is None else counted))
             return answer
+
+    def failure(self, exc: CallFailed) -> WorkFailure:
+        """The error to raise for an answer that did not come, or is not one of the dialect."""
+        dialect, setting, problem = self.client.dialect, self._setting, exc.problem
+        if isinstance(exc, NotAChat):
+            return self.tokens.failure(
+                f"{self.account} does not answer as {dialect.name} does: it {problem}",
+                hint=dialect.hint.replace("llm_", f"{setting}_"),
+            )
+        refused = exc.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+        hint = "" if setting == "llm" else f"Check the `{setting}_` settings."
+        return self.tokens.failure(
+            f"{self.account} {problem}",
+            hint=f"Check the `{setting}_key` setting." if refused else hint,
+            retry_after=exc.retry_after,
+        )
 
     def _take(self) -> None:
         self._taken = self.tokens.take(self._most)

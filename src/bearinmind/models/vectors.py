@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bearinmind.errors import EmbedderFailure
 from bearinmind.models import forks
+from bearinmind.models.caches import EmbeddingCache
 
 if TYPE_CHECKING:
+    from bearinmind.models.factory import EmbedderOptions
     from bearinmind.protocols import Vectors
 
 
@@ -46,42 +48,42 @@ def checked(rows: Sequence[Any], *, texts: int, dimensions: int | None, who: str
     return np.asarray(vectors / lengths[:, None], dtype=np.float32)
 
 
-class Memo(NamedTuple):
-    """Keeps a number that was found out for the next process."""
-
-    find: Callable[[], int | None]
-    keep: Callable[[int], None]
-
-
 class Dimensions:
-    """The number of dimensions, which may have to be found out from the first vector."""
+    """The number of dimensions, which may have to be found out from the first vector.
 
-    def __init__(self, known: int | None, memo: Memo | None = None) -> None:
-        self._known = known
-        self._memo = memo
+    What was found out is kept for the next process under a name of the model.
+    """
+
+    def __init__(self, known: int | None, options: EmbedderOptions, name: str) -> None:
+        self.known = known  #: None while it is not known
+        self._options = options
+        self._name = name
         self._certain = known is not None
         self._lock = forks.Lock(reentrant=True)  # finding out ends in `saw`
-
-    @property
-    def known(self) -> int | None:
-        """The number; None while it is not known."""
-        return self._known
 
     def get(self, find_out: Callable[[], object]) -> int:
         """The number; `find_out` makes a vector and calls `saw`."""
         with self._lock:
-            if self._known is None and self._memo is not None:
-                self._known = self._memo.find()
-            if self._known is None:
+            if self.known is None:
+                self.known = self._found_before()
+            if self.known is None:
                 find_out()
-            return self._known or 0
+            return self.known or 0
 
     def saw(self, dimensions: int) -> None:
         """Note the dimensions of a vector."""
         with self._lock:
             if self._certain or dimensions < 1:
                 return
-            if self._memo is not None and dimensions != self._memo.find():
-                self._memo.keep(dimensions)  # it is now another model, as the next process will see
-            self._known = self._known or dimensions
-            self._certain = self._known == dimensions
+            if self._options.cache and dimensions != self._found_before():
+                with EmbeddingCache(self._options.cache) as cache:
+                    # It may be another model now, as the next process will see.
+                    cache.keep_dimensions(self._name, dimensions)
+            self.known = self.known or dimensions
+            self._certain = self.known == dimensions
+
+    def _found_before(self) -> int | None:
+        if self._options.expected is not None or self._options.cache is None:
+            return self._options.expected
+        with EmbeddingCache(self._options.cache) as cache:
+            return cache.dimensions(self._name)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from bearinmind.outdates.change_words import CHANGE, CONTRASTS, CUES, DENIED
 from bearinmind.text import analysis
+from bearinmind.text.distinguishing_words import DIGITS
 from bearinmind.types import Memory
 
 _CACHED = 4_000  # texts, about 12 kB each; one is compared with several others
@@ -32,23 +33,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _AMOUNT = re.compile(
     r"(?P<sign>[$\u20ac\u00a3])?(?P<number>\d+(?:[.,:]\d+)*)(?P<thousand>k\b)?\s?(?P<unit>%|[a-zA-Z\u20ac\u00a3]+)?"
 )
-_SPELLED = {
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-    "eleven": "11",
-    "twelve": "12",
-    "fifteen": "15",
-    "twenty": "20",
-    "thirty": "30",
-    "hundred": "100",
-}
+_SPELLED = DIGITS | {"fifteen": "15", "twenty": "20", "thirty": "30", "hundred": "100"}
 _UNITS = """
     money $ \u20ac \u00a3 eur usd gbp euro euros dollars pounds kr chf
     share % percent

@@ -49,11 +49,11 @@ class Adjustments:
     ) -> dict[str, float]:
         """The factors that apply to a memory, by name; the span is the time that is asked about."""
         factors: dict[str, float] = {}
-        if self.importance:
-            factors["importance"] = importance_prior(memory, self.importance)
-        if self.exact and holds_word_for_word(memory, query):
+        if self.importance:  # a prior that no query changes (Kraaij et al. 2002)
+            factors["importance"] = 1 - self.importance + self.importance * memory.importance
+        if self.exact and fold(query.text).strip() in fold(memory.content):
             factors["exact"] = 1 + self.exact
-        if query.focus and is_in_focus(memory, query):
+        if query.focus and not {memory.category, *memory.tags}.isdisjoint(query.focus):
             factors["focus"] = 1 + self.focus
         if self.time and span and (share := share_of_time(memory, span)):
             factors["time"] = 1 + self.time * share
@@ -75,21 +75,6 @@ def boost(memory: Memory, function: Callable[[Memory], float]) -> float:
             hint="Give 1 for a memory that is to stay as it is.",
         )
     return float(factor)
-
-
-def importance_prior(memory: Memory, weight: float) -> float:
-    """1 - w + w x importance, a prior that no query changes (Kraaij et al. 2002)."""
-    return 1 - weight + weight * memory.importance
-
-
-def holds_word_for_word(memory: Memory, query: Query) -> bool:
-    """Whether the memory quotes the whole query."""
-    return fold(query.text).strip() in fold(memory.content)
-
-
-def is_in_focus(memory: Memory, query: Query) -> bool:
-    """Whether the memory's category or one of its tags is in the query's focus."""
-    return memory.category in query.focus or not {*query.focus}.isdisjoint(memory.tags)
 
 
 def share_of_time(memory: Memory, span: Span) -> float:

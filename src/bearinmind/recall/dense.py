@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import repeat
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from bearinmind.errors import MindError
 from bearinmind.protocols import Current, DenseAnswer, Meanings, Nearby, Unavailable
 from bearinmind.trace import LegReport
 from bearinmind.types import Candidate, MemoryId, Query, Ranking
-
-if TYPE_CHECKING:
-    from bearinmind.protocols import Vector
 
 #: The leg looks this many times deeper than the pool: what another leg found is seldom among the
 #: nearest, and its meaning counts all the same (docs/adr/0015).
@@ -40,14 +35,7 @@ class DenseLeg:
 
     search: Meanings = field(repr=False)
     active: Callable[[], Current | Unavailable] = field(repr=False)
-    _known: dict[tuple[str, str], Vector | MindError] | None = field(
-        default=None, repr=False, compare=False
-    )
-
-    @property
-    def name(self) -> str:
-        """How the leg is called in traces."""
-        return "dense"
+    name = "dense"  #: in traces
 
     def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
         """The nearest memories; none, with the reason, when there is no semantic recall."""
@@ -57,7 +45,7 @@ class DenseLeg:
             return _nothing(active, began)
         if not query.text.strip():
             return _nothing(Unavailable("the query is empty", expected=True), began)
-        space, vector = active.space, self._embedded(active, query.text)
+        space, vector = active.space, active.embedder.embed_query(query.text)
         embedded = perf_counter()
         answer = self.search.nearest(query.filter, space, vector, DEPTH * query.pool)
         waiting = self.search.unembedded(query.filter.scope, space, LOOKED_AT)
@@ -92,25 +80,6 @@ class DenseLeg:
             among=answer.population,
         )
         return ranking, report
-
-    def repeated(self) -> DenseLeg:
-        """A leg that embeds each text once, for recalls that are repeated with small changes."""
-        return replace(self, _known={})
-
-    def _embedded(self, active: Current, text: str) -> Vector:
-        """The vector of a query."""
-        if self._known is None:
-            return active.embedder.embed_query(text)
-        key = (active.space.key, text)
-        if key not in self._known:
-            try:
-                self._known[key] = active.embedder.embed_query(text)
-            except MindError as exc:
-                self._known[key] = exc  # a call that takes ten seconds to fail is made once
-        known = self._known[key]
-        if isinstance(known, MindError):
-            raise known
-        return known
 
 
 def candidates(answer: DenseAnswer) -> list[Candidate]:

@@ -10,7 +10,6 @@ from typing import TypedDict, cast
 
 from bearinmind.recall.groups import CURRENT, EARLIER
 from bearinmind.recall.leg_positions import (
-    CachedFollowing,
     CachedLeg,
     DeepPlacing,
     deep_placing,
@@ -37,7 +36,7 @@ _LIFTS = {
 def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
     """Why a memory is not in the answer to a query."""
     legs = tuple(map(CachedLeg, recall.legs))
-    following = tuple(map(CachedFollowing, recall.following))
+    following = tuple(map(CachedLeg, recall.following))
     recall = replace(
         recall, legs=legs, following=following, rerank=recall.rerank and recall.rerank.repeated()
     )
@@ -163,11 +162,11 @@ def _by_its_words(
         return f"give it keywords: {one_line(memory.content)!r} has no words to be found by"
     frequency = recall.store.lexical_statistics(query.filter.scope, [*spelling]).frequency
     rarest = sorted(spelling, key=lambda term: (frequency[term], term))[:_SHOWN_WORDS]
-    working = [each.leg for each in placings if not each.report.error]
+    working = [each.leg.name for each in placings if not each.report.error]
     able = replace(
         recall,
-        legs=tuple(leg for leg in working if isinstance(leg, CachedLeg)),
-        following=tuple(leg for leg in working if isinstance(leg, CachedFollowing)),
+        legs=tuple(leg for leg in recall.legs if leg.name in working),
+        following=tuple(leg for leg in recall.following if leg.name in working),
     )
     wider = replace(query.filter, states=query.filter.states | {state})
     words = [

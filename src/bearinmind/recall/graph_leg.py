@@ -126,11 +126,7 @@ class GraphLeg:
 
     search: Connections = field(repr=False)
     spread: Spread = Spread()
-
-    @property
-    def name(self) -> str:
-        """How the leg is called in traces."""
-        return "graph"
+    name = "graph"  #: in traces
 
     def __call__(
         self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]

@@ -3,71 +3,54 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bearinmind.protocols import Following, Leg
 from bearinmind.recall import graph_leg
 from bearinmind.recall.dense import CERTAIN, DEPTH, DenseLeg
 from bearinmind.recall.graph_leg import GraphLeg
-from bearinmind.recall.pipeline import LARGEST_POOL, follow, run
+from bearinmind.recall.pipeline import LARGEST_POOL, run
 from bearinmind.text import analysis
 from bearinmind.trace import Answer, LegPosition, LegReport
-from bearinmind.types import Candidate, Memory, MemoryId, Placing, Query, Ranking, Step
+from bearinmind.types import Candidate, Memory, Placing, Query, Ranking, Step
 
 _MOMENT = timedelta(microseconds=1)  # as finely as times are kept
 
 
-def _leg_part(query: Query) -> Query:
-    """The parts of a query that a leg looks at: no leg looks at a limit or at a budget."""
-    return Query(text=query.text, filter=query.filter, expanded=query.expanded, pool=query.pool)
-
-
 class CachedLeg:
-    """A leg that keeps its answers, for recalls that are repeated with small changes."""
+    """A leg that keeps its answers, for recalls that are repeated with small changes.
 
-    def __init__(self, leg: Leg) -> None:
-        self._leg = leg.repeated() if isinstance(leg, DenseLeg) else leg
-        self._answers: dict[Query, tuple[Ranking, LegReport]] = {}
-        self.name = leg.name
+    So does one that goes on from what others found: they keep their answers, too.
+    """
+
+    def __init__(self, leg: Leg | Following) -> None:
         self.is_dense = isinstance(leg, DenseLeg)
-        self.depth = DEPTH if self.is_dense else 1  #: how many times deeper than the pool it looks
-
-    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
-        """The leg's answer, or an empty one that says why."""
-        part = _leg_part(query)
-        if part not in self._answers:
-            self._answers[part] = run(self._leg, part)
-        return self._answers[part]
-
-
-class CachedFollowing:
-    """A following leg that keeps its answers; the legs that it goes on from keep theirs."""
-
-    is_dense = False
-    depth = 1
-
-    def __init__(self, leg: Following) -> None:
         self.leg = leg
         self.name = leg.name
+        self.depth = DEPTH if self.is_dense else 1  #: how many times deeper than the pool it looks
         self._answers: dict[Query, tuple[Ranking, LegReport]] = {}
+        self._failed: dict[str, tuple[Ranking, LegReport]] = {}  # by text
 
-    def __call__(
-        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
-    ) -> tuple[Ranking, LegReport]:
-        """The leg's answer, or an empty one that says why."""
-        part = _leg_part(query)
+    def __call__(self, query: Query, *found: Any, **_: Any) -> tuple[Ranking, LegReport]:  # noqa: ANN401
+        """The leg's answer, or an empty one that says why; a following leg gets what was found."""
+        # No leg looks at a limit or at a budget.
+        part = Query(text=query.text, filter=query.filter, expanded=query.expanded, pool=query.pool)
+        if part.text in self._failed:  # a call that takes ten seconds to fail is made once
+            return self._failed[part.text]
         if part not in self._answers:
-            self._answers[part] = follow(self.leg, query, rankings, scores)
+            answer = self._answers[part] = run(self.leg, part, *found)
+            if answer[1].error:
+                self._failed[part.text] = answer
         return self._answers[part]
 
 
 class DeepPlacing(NamedTuple):
     """Where a leg places a memory when it looks as deep as it can."""
 
-    leg: CachedLeg | CachedFollowing
+    leg: CachedLeg
     report: LegReport
     placing: Placing | None = None  #: None when it is not found
     pool: int = 0  #: the smallest at which the leg proposes it
@@ -89,7 +72,7 @@ def deep_placing(leg: CachedLeg, query: Query, memory: Memory) -> DeepPlacing:
     return DeepPlacing(leg, report)
 
 
-def followed_placing(leg: CachedFollowing, answer: Answer, memory: Memory) -> DeepPlacing:
+def followed_placing(leg: CachedLeg, answer: Answer, memory: Memory) -> DeepPlacing:
     """Where a following leg places a memory; it has no pool of its own to look deeper in."""
     trace = answer.trace
     report = next(each for each in trace.legs if each.leg == leg.name)
@@ -138,12 +121,12 @@ def _notes(deep: DeepPlacing, query: Query, memory: Memory, answer: Answer) -> I
         yield f"failed: {report.error}"
     elif report.off:
         yield f"off: {report.off}"
-    elif isinstance(leg, CachedFollowing):
-        if isinstance(leg.leg, GraphLeg):
-            yield from graph_leg.notes(leg.leg, query.filter, memory, answer, report)
+    elif isinstance(leg.leg, GraphLeg):
+        yield from graph_leg.notes(leg.leg, query.filter, memory, answer, report)
+    elif leg.name == "lexical":
+        yield from _shared_words(query, memory)
     elif not leg.is_dense:
-        if leg.name == "lexical":
-            yield from _shared_words(query, memory)
+        return
     elif deep.placing is None:
         yield _without_vector(leg, report, query, memory)
     else:

@@ -46,11 +46,7 @@ class LexicalLeg:
 
     search: LexicalSearch = field(repr=False)
     weights: LexicalWeights = field(default_factory=LexicalWeights)
-
-    @property
-    def name(self) -> str:
-        """How the leg is called in traces."""
-        return "lexical"
+    name = "lexical"  #: in traces
 
     def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
         """The best `query.pool` memories by their words."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from bearinmind.protocols import Following, Fusion, Leg
+from bearinmind.protocols import Fusion
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer
@@ -29,10 +29,10 @@ _SHAPES: tuple[Callable[[int], float], ...] = (lambda rank: 0.5**rank, lambda ra
 
 def warnings(recall: Recall, limit: int) -> dict[str, str]:
     """By leg or setting: what it locks out of every answer of `limit` memories."""
-    fusion, legs, following = recall.fusion, recall.legs, recall.following
+    silent = _silent(recall)
     return {
-        **locked_out(fusion, legs, limit, following),
-        **adjusted_out(fusion, legs, limit, recall.adjustments, following),
+        **locked_out(recall.fusion, silent, limit),
+        **adjusted_out(recall.fusion, silent, limit, recall.adjustments),
     }
 
 
@@ -41,7 +41,7 @@ def noted(recall: Recall, answer: Answer) -> Answer:
     query = answer.query
     found = [*warnings(recall, query.limit).values()]
     factors = [each.factors["boost"] for each in answer.trace.judged if "boost" in each.factors]
-    least = _least_share(recall.fusion, _silent(recall.legs, recall.following), query.limit)
+    least = _least_share(recall.fusion, _silent(recall), query.limit)
     if factors and min(factors) / max(factors) < least:
         found.append(
             f"boost locks out: the best possible memory with the factor {min(factors):g} ranks "
@@ -51,11 +51,8 @@ def noted(recall: Recall, answer: Answer) -> Answer:
     return replace(answer, trace=replace(answer.trace, locked_out=tuple(found)))
 
 
-def locked_out(
-    fusion: Fusion, legs: Sequence[Leg], limit: int, following: Sequence[Following] = ()
-) -> dict[str, str]:
+def locked_out(fusion: Fusion, silent: Sequence[Ranking], limit: int) -> dict[str, str]:
     """By leg: why the surest memory that it alone finds cannot be among the first `limit`."""
-    silent = _silent(legs, following)
     return {
         each.leg: (
             f"the {each.leg} leg is locked out: the best memory that it alone finds "
@@ -68,14 +65,10 @@ def locked_out(
 
 
 def adjusted_out(
-    fusion: Fusion,
-    legs: Sequence[Leg],
-    limit: int,
-    adjustments: Adjustments,
-    following: Sequence[Following] = (),
+    fusion: Fusion, silent: Sequence[Ranking], limit: int, adjustments: Adjustments
 ) -> dict[str, str]:
     """By setting: which memories it pushes out of every answer, however well they fit."""
-    least = _least_share(fusion, _silent(legs, following), limit)
+    least = _least_share(fusion, silent, limit)
     return dict(
         [
             *_faded(adjustments, least, limit),
@@ -128,11 +121,11 @@ def _rounded_up(number: float) -> float:
     return math.ceil(number * 100) / 100
 
 
-def _silent(legs: Sequence[Leg], following: Sequence[Following]) -> list[Ranking]:
+def _silent(recall: Recall) -> list[Ranking]:
     """The answers of legs that find nothing."""
     return [
-        *(Ranking(leg=leg.name, candidates=()) for leg in legs),
-        *(Ranking(leg=leg.name, candidates=(), follows=True) for leg in following),
+        *(Ranking(leg=leg.name, candidates=()) for leg in recall.legs),
+        *(Ranking(leg=leg.name, candidates=(), follows=True) for leg in recall.following),
     ]
 
 

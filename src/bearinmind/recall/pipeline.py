@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bearinmind import errors
 from bearinmind.errors import MindError
@@ -115,7 +115,7 @@ class Recall:
         watch.lap("legs")
         rankings = [ranking for ranking, _ in answers]
         for leg in self.following:
-            answers.append(follow(leg, query, rankings, self.fusion.scores(rankings)))
+            answers.append(run(leg, query, rankings, self.fusion.scores(rankings)))
             rankings = [*rankings, answers[-1][0]]
             watch.lap(leg.name)
         fused = self.fusion(rankings)
@@ -405,23 +405,15 @@ class _Choice(NamedTuple):
     read: PairsRead | None = None
 
 
-def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
-    """A leg's answer, or an empty one that says why: a failing leg costs its leg, no more."""
-    return _attempt(leg.name, lambda: leg(query))
+def run(leg: Leg | Following, query: Query, *found: Any) -> tuple[Ranking, LegReport]:  # noqa: ANN401
+    """A leg's answer, or an empty one that says why: a failing leg costs its leg, no more.
 
-
-def follow(
-    leg: Following, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
-) -> tuple[Ranking, LegReport]:
-    """A following leg's answer to what the others found, or an empty one that says why."""
-    return _attempt(leg.name, lambda: leg(query, rankings, scores))
-
-
-def _attempt(name: str, ask: Callable[[], tuple[Ranking, LegReport]]) -> tuple[Ranking, LegReport]:
-    began = perf_counter()
+    A following leg gets what the others found, too.
+    """
+    began, name = perf_counter(), leg.name
     try:
         with step(StepKind.LEG, name):
-            return ask()
+            return leg(query, *found)
     except Exception as exc:
         known = isinstance(exc, MindError)
         logger.warning("leg failed", exc_info=not known, extra={"action": "leg", "leg": name})

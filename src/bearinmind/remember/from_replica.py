@@ -7,7 +7,7 @@ from functools import cached_property
 
 from bearinmind.changes import ConflictState, LinkState, ShareState
 from bearinmind.errors import InvalidChange, UserNotFound, VaultKeyMissing
-from bearinmind.protocols import History, Sealed, Store, SubjectState
+from bearinmind.protocols import History, Sealed, SubjectState
 from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.remember.pipeline import Remember
 from bearinmind.types import MemoryId, Scope, Share, UserId
@@ -19,7 +19,6 @@ _LONGEST_DETAIL = 1_000  # characters
 class Admission:
     """Checks what a replica sends."""
 
-    store: Store
     scope: Scope
     remember: Remember
 
@@ -52,7 +51,7 @@ class Admission:
 
     def _share(self, share: Share) -> Share:
         reader = check_user(share.reader)
-        users = [user.name for user in self.store.users()]
+        users = [user.name for user in self.remember.store.users()]
         if users and reader not in users:
             raise UserNotFound(f"nobody has the name {reader!r} on the server")
         if share.tag is not None:

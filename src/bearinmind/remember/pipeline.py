@@ -13,13 +13,11 @@ from datetime import datetime
 from bearinmind import errors
 from bearinmind.changes import flaw_of_judgement
 from bearinmind.outdates import verdicts
-from bearinmind.protocols import History, Sealed, Store
+from bearinmind.protocols import History, Sealed
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text, draft_values
 from bearinmind.remember.resolve import Resolved, resolve, superseding
+from bearinmind.remember.secret_values import Kind
 from bearinmind.remember.secrets import (
-    Boundary,
-    Kind,
-    Reveal,
     hidden,
     is_placeholder,
     named_kinds,
@@ -68,15 +66,10 @@ class PurgePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remember:
+class Remember(Update):
     """Everything that changes what is stored."""
 
-    store: Store
-    rules: Rules
-    clock: Callable[[], datetime]
     new_id: Callable[[], MemoryId]
-    boundary: Boundary
-    reveal: Reveal
 
     def add(
         self,
@@ -263,19 +256,6 @@ class Remember:
                     hint="Bring the key back beside the present one, and repeat the import.",
                 )
         return records
-
-    def update(
-        self, scope: Scope, memory: Memory, changes: Changes, expected_version: int | None = None
-    ) -> Memory:
-        """Change a memory; the version before stays readable. Changing nothing writes nothing."""
-        update = Update(
-            store=self.store,
-            rules=self.rules,
-            clock=self.clock,
-            boundary=self.boundary,
-            reveal=self.reveal,
-        )
-        return update(scope, memory, changes, expected_version)
 
     def delete(self, scope: Scope, memory: Memory, *, with_earlier: bool = False) -> Deleted:
         """Hide a memory from recall; it can be restored.

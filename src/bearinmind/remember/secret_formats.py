@@ -34,14 +34,19 @@ class _Rule(NamedTuple):
     kind: Kind
     signs: tuple[str, ...]  #: one of these must be in the text
     pattern: re.Pattern[str]  #: its last group, if it has one, is the secret
-    agrees: Callable[[str], bool] = bool  #: what else must hold for the secret
+    agrees: Callable[[str], bool]  #: what else must hold for the secret
+
+
+def _shaped(
+    kind: Kind, signs: tuple[str, ...], pattern: str, agrees: Callable[[str], bool] = bool
+) -> _Rule:
+    return _Rule(kind, signs, re.compile(pattern), agrees)
 
 
 def _prefixed(kind: Kind, least: int, *prefixes: str, tail: str = _TAIL) -> _Rule:
     """Tokens that begin with one of these and go on for at least so many characters."""
     either = "|".join(re.escape(prefix) for prefix in prefixes)
-    pattern = re.compile(rf"(?<![A-Za-z0-9_])(?:{either}){tail}{{{least},}}")
-    return _Rule(kind, prefixes, pattern, _is_token)
+    return _shaped(kind, prefixes, rf"(?<![A-Za-z0-9_])(?:{either}){tail}{{{least},}}", _is_token)
 
 
 def _is_token(value: str) -> bool:
@@ -77,45 +82,41 @@ def _changes_case(value: str) -> bool:
 
 
 _RULES: tuple[_Rule, ...] = (
-    _Rule(
+    _shaped(
         Kind.PRIVATE_KEY,
         ("PRIVATE KEY",),
-        re.compile(
-            r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-            r"[\s\S]{0,200}?[A-Za-z0-9+/]{24}[\s\S]*?(?:-----END [A-Z0-9 ]+-----|$)"
-        ),
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"[\s\S]{0,200}?[A-Za-z0-9+/]{24}[\s\S]*?(?:-----END [A-Z0-9 ]+-----|$)",
     ),
-    _Rule(
+    _shaped(
         Kind.PRIVATE_KEY,
         ("PuTTY-User-Key-File",),
-        re.compile(r"PuTTY-User-Key-File-\d:[\s\S]*Private-Lines:[\s\S]*"),
+        r"PuTTY-User-Key-File-\d:[\s\S]*Private-Lines:[\s\S]*",
     ),
     _prefixed(Kind.PRIVATE_KEY, 50, "AGE-SECRET-KEY-1"),
-    _Rule(
+    _shaped(
         Kind.AWS_KEY,
         ("AKIA", "ASIA", "ABIA", "ACCA"),
-        re.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
+        r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b",
         lambda value: not value.endswith("EXAMPLE"),
     ),
-    _Rule(
+    _shaped(
         Kind.AWS_KEY,
         ("aws", "AWS"),
-        re.compile(r"(?i:aws)[^\n]{0,60}?(?<![A-Za-z0-9/+=])([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
+        r"(?i:aws)[^\n]{0,60}?(?<![A-Za-z0-9/+=])([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
         lambda value: _mixed(value) and not value.endswith("EXAMPLEKEY"),
     ),
     _prefixed(Kind.GOOGLE_KEY, 30, "AIza"),
     _prefixed(Kind.GOOGLE_KEY, 20, "GOCSPX-"),
     _prefixed(Kind.GOOGLE_KEY, 20, "ya29."),
-    _Rule(
-        Kind.GOOGLE_KEY, ("private_key_id",), re.compile(r'"private_key_id"\s*:\s*"([0-9a-f]{40})"')
-    ),
-    _Rule(
+    _shaped(Kind.GOOGLE_KEY, ("private_key_id",), r'"private_key_id"\s*:\s*"([0-9a-f]{40})"'),
+    _shaped(
         Kind.AZURE_KEY,
         ("AccountKey=", "SharedAccessKey="),
-        re.compile(r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}={0,2})"),
+        r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}={0,2})",
     ),
-    _Rule(Kind.AZURE_KEY, ("sig=",), re.compile(r"[?&]sig=([A-Za-z0-9%+/=_-]{30,})")),
-    _Rule(Kind.AZURE_KEY, ("8Q~",), re.compile(r"(?<![\w~.-])[\w~.-]{3}8Q~[\w~.-]{31,37}")),
+    _shaped(Kind.AZURE_KEY, ("sig=",), r"[?&]sig=([A-Za-z0-9%+/=_-]{30,})"),
+    _shaped(Kind.AZURE_KEY, ("8Q~",), r"(?<![\w~.-])[\w~.-]{3}8Q~[\w~.-]{31,37}"),
     _prefixed(Kind.GITHUB_TOKEN, 30, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     _prefixed(
         Kind.GITLAB_TOKEN,
@@ -124,10 +125,10 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _prefixed(Kind.SLACK_TOKEN, 16, "xoxb-", "xoxp-", "xoxa-", "xoxo-", "xoxr-", "xoxs-", "xoxe-"),
     _prefixed(Kind.SLACK_TOKEN, 16, "xapp-", "xoxe.xoxp-"),
-    _Rule(
+    _shaped(
         Kind.SLACK_TOKEN,
         ("hooks.slack.com",),
-        re.compile(r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}"),
+        r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}",
     ),
     _prefixed(Kind.STRIPE_KEY, 16, "sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
     _prefixed(Kind.PACKAGE_TOKEN, 30, "npm_", "pypi-", "rubygems_"),
@@ -136,13 +137,11 @@ _RULES: tuple[_Rule, ...] = (
     _prefixed(Kind.MODEL_KEY, 32, "sk-", tail="[A-Za-z0-9]"),
     _prefixed(Kind.MODEL_KEY, 28, "hf_", "gsk_", "r8_", "xai-", "pplx-", "nvapi-", "lsv2_pt_"),
     _prefixed(Kind.MODEL_KEY, 40, "pa-", "tgp_v1_", "wandb_v1_", "fw_"),
-    _Rule(
-        Kind.MODEL_KEY, ("hf_",), re.compile(r"(?<![A-Za-z0-9_])hf_[A-Za-z]{30,}"), _changes_case
-    ),
-    _Rule(
+    _shaped(Kind.MODEL_KEY, ("hf_",), r"(?<![A-Za-z0-9_])hf_[A-Za-z]{30,}", _changes_case),
+    _shaped(
         Kind.JSON_WEB_TOKEN,
         ("eyJ",),
-        re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{10,})?"),
+        r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{10,})?",
     ),
     _prefixed(
         Kind.ACCESS_TOKEN,
@@ -150,175 +149,150 @@ _RULES: tuple[_Rule, ...] = (
         *("hvs.", "hvb.", "dop_v1_", "doo_v1_", "dapi", "shpat_", "shpss_", "shpca_", "shppa_"),
         *("lin_api_", "ntn_", "figd_", "sbp_", "glsa_", "glc_", "NRAK-", "sntrys_", "HRKU-"),
         *("ATATT3", "dp.pt.", "dp.st.", "pscale_tkn_", "tfp_", "sq0csp-", "sq0atp-"),
+        *("PMAK-", "tvly-", "secret_", "nfp_", "sgp_", "tskey-", "pul-", "pnu_", "dt0c01."),
         *(
-            "PMAK-",
-            "tvly-",
-            "secret_",
-            "nfp_",
-            "sgp_",
-            "tskey-",
-            "pul-",
-            "pnu_",
-            "dt0c01.",
             "CFPAT-",
+            "xkeysib-",
+            "rzp_live_",
+            "shippo_live_",
+            "sqp_",
+            "squ_",
+            "sqa_",
+            "sntryu_",
+            "dnkey-",
         ),
-        *("xkeysib-", "rzp_live_", "shippo_live_", "sqp_", "squ_", "sqa_", "sntryu_", "dnkey-"),
         *("bkua_", "CCIPAT_", "CLOJARS_", "pat-na1-", "pat-eu1-", "lin_oauth_", "pscale_pw_"),
+        *("pscale_oauth_", "EZAK", "EZTK", "NRII-", "NRJS-", "ico-", "duffel_live_", "rdme_"),
         *(
-            "pscale_oauth_",
-            "EZAK",
-            "EZTK",
-            "NRII-",
-            "NRJS-",
-            "ico-",
-            "duffel_live_",
-            "rdme_",
             "EAAA",
+            "fm1_",
+            "fm2_",
+            "fo1_",
+            "ops_eyJ",
+            "sha256~",
+            "vercel_",
+            "doo_v1_",
+            "shptka_",
+            "ghcr_",
         ),
-        *("fm1_", "fm2_", "fo1_", "ops_eyJ", "sha256~", "vercel_", "doo_v1_", "shptka_", "ghcr_"),
         tail=r"[A-Za-z0-9_.+/=-]",
     ),
     _prefixed(Kind.SLACK_TOKEN, 16, "xoxc-", "xoxd-"),
-    _Rule(
+    _shaped(
         Kind.ACCESS_TOKEN,
         ("/api/webhooks/", "webhook.office.com"),
-        re.compile(r"(?:/api/webhooks/\d{10,}/|webhook\.office\.com/webhookb2/)([\w@/-]{30,})"),
+        r"(?:/api/webhooks/\d{10,}/|webhook\.office\.com/webhookb2/)([\w@/-]{30,})",
     ),
-    _Rule(Kind.API_KEY, ("key-",), re.compile(r"(?<![\w-])key-[0-9a-f]{32}(?![0-9a-f])")),
-    _Rule(
+    _shaped(Kind.API_KEY, ("key-",), r"(?<![\w-])key-[0-9a-f]{32}(?![0-9a-f])"),
+    _shaped(
         Kind.PRIVATE_KEY,
         ("rivate", "reshared"),
-        re.compile(r"(?i:private|preshared)_?(?i:key)\s*=\s*([A-Za-z0-9+/]{42,43}=)"),
+        r"(?i:private|preshared)_?(?i:key)\s*=\s*([A-Za-z0-9+/]{42,43}=)",
     ),
-    _Rule(
-        Kind.PRIVATE_KEY,
-        ("-key-data",),
-        re.compile(r"client-key-data\"?:\s*\"?([A-Za-z0-9+/]{40,}={0,2})"),
+    _shaped(
+        Kind.PRIVATE_KEY, ("-key-data",), r"client-key-data\"?:\s*\"?([A-Za-z0-9+/]{40,}={0,2})"
     ),
-    _Rule(
+    _shaped(
         Kind.ACCESS_TOKEN,
         ("ookie",),
-        re.compile(
-            r"(?i:cookie)\"?:[^\n]{0,200}?(?i:sess|sid|auth|token|jwt|remember)[\w.-]{0,24}="
-            r"([^\s;\"']{16,})"
-        ),
+        r"(?i:cookie)\"?:[^\n]{0,200}?(?i:sess|sid|auth|token|jwt|remember)[\w.-]{0,24}="
+        r"([^\s;\"']{16,})",
     ),
-    _Rule(
+    _shaped(
         Kind.PACKAGE_TOKEN,
         ("_auth", "_password"),
-        re.compile(r"\b_(?:auth|authToken|password)\s*=\s*\"?([A-Za-z0-9+/_=-]{12,})"),
+        r"\b_(?:auth|authToken|password)\s*=\s*\"?([A-Za-z0-9+/_=-]{12,})",
     ),
-    _Rule(
-        Kind.AUTHORIZATION,
-        ('"auth"',),
-        re.compile(r'"auth"\s*:\s*"([A-Za-z0-9+/]{8,}={0,2})"'),
-        _is_basic,
+    _shaped(
+        Kind.AUTHORIZATION, ('"auth"',), r'"auth"\s*:\s*"([A-Za-z0-9+/]{8,}={0,2})"', _is_basic
     ),
-    _Rule(
-        Kind.API_KEY, ("otpauth://",), re.compile(r"otpauth://[^\s]{0,200}?secret=([A-Z2-7]{16,})")
-    ),
-    _Rule(
+    _shaped(Kind.API_KEY, ("otpauth://",), r"otpauth://[^\s]{0,200}?secret=([A-Z2-7]{16,})"),
+    _shaped(
         Kind.API_KEY,
         ("TOTP", "totp", "2FA", "2fa", "MFA", "mfa", "OTP", "otp", "uthenticator"),
-        re.compile(
-            r"(?i:totp|2fa|mfa|otp|authenticator)[^\n]{0,60}?"
-            r"(?<![A-Za-z0-9])((?:[A-Z2-7]{4}[ -]?){4,15}[A-Z2-7]{2,4}"
-            r"|(?:[a-z2-7]{4}[ -]){4,15}[a-z2-7]{4})(?![A-Za-z0-9])"
-        ),
+        r"(?i:totp|2fa|mfa|otp|authenticator)[^\n]{0,60}?"
+        r"(?<![A-Za-z0-9])((?:[A-Z2-7]{4}[ -]?){4,15}[A-Z2-7]{2,4}"
+        r"|(?:[a-z2-7]{4}[ -]){4,15}[a-z2-7]{4})(?![A-Za-z0-9])",
         lambda value: any(map(str.isdigit, value)),
     ),
-    _Rule(
+    _shaped(
         Kind.PASSWORD,
         ("openssl",),
-        re.compile(
-            r"openssl\b[^\n|;]{0,120}?\s(?:-k\s+|-pass(?:in|out)?\s+pass:)[\"']?([^\s\"'$]{4,})"
-        ),
+        r"openssl\b[^\n|;]{0,120}?\s(?:-k\s+|-pass(?:in|out)?\s+pass:)[\"']?([^\s\"'$]{4,})",
     ),
-    _Rule(
-        Kind.PASSWORD, ("sshpass",), re.compile(r"sshpass\s+-p\s*[\"']?([^\s\"'$<{-][^\s\"']{3,})")
-    ),
-    _Rule(  # a line of .pgpass
+    _shaped(Kind.PASSWORD, ("sshpass",), r"sshpass\s+-p\s*[\"']?([^\s\"'$<{-][^\s\"']{3,})"),
+    _shaped(  # a line of .pgpass
         Kind.PASSWORD,
         (":5432:", ":6432:", ":*:"),
-        re.compile(r"(?m)^[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.*-]+:(\S{6,})$"),
+        r"(?m)^[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.*-]+:(\S{6,})$",
         _is_password,
     ),
-    _Rule(
+    _shaped(
         Kind.CREDENTIALS,
         ("root", "admin", "postgres", "ubuntu", "sa/"),
-        re.compile(r"\b(?:root|admin|administrator|postgres|ubuntu|sa)\s?/\s?([^\s/,;]{6,})"),
+        r"\b(?:root|admin|administrator|postgres|ubuntu|sa)\s?/\s?([^\s/,;]{6,})",
         is_chosen_password,
     ),
-    _Rule(
+    _shaped(
         Kind.CREDENTIALS,
         ("root", "admin", "log in", "login", "sign in", "ssh"),
-        re.compile(
-            r"\b(?:root|admin|log(?:ged)? in|login|sign(?:ed)? in|ssh)\b[^\n.;]{0,60}?"
-            r"\b(?:with|using)\s+(?:the\s+)?[\"'`]?([^\s\"'`,;]{6,})"
-        ),
+        r"\b(?:root|admin|log(?:ged)? in|login|sign(?:ed)? in|ssh)\b[^\n.;]{0,60}?"
+        r"\b(?:with|using)\s+(?:the\s+)?[\"'`]?([^\s\"'`,;]{6,})",
         is_chosen_password,
     ),
     # Our own: `bearinmind.accounts.keys`.
-    _Rule(
-        Kind.ACCESS_TOKEN,
-        ("bim_",),
-        re.compile(r"(?<![A-Za-z0-9])bim_[a-z0-9]{12}_[A-Za-z0-9]{43}"),
-    ),
-    _Rule(Kind.ACCESS_TOKEN, ("SG.",), re.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}")),
-    _Rule(Kind.ACCESS_TOKEN, (":AA",), re.compile(r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}")),
-    _Rule(Kind.ACCESS_TOKEN, (".atlasv1.",), re.compile(r"\b\w{14}\.atlasv1\.[\w-]{40,}")),
-    _Rule(
+    _shaped(Kind.ACCESS_TOKEN, ("bim_",), r"(?<![A-Za-z0-9])bim_[a-z0-9]{12}_[A-Za-z0-9]{43}"),
+    _shaped(Kind.ACCESS_TOKEN, ("SG.",), r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    _shaped(Kind.ACCESS_TOKEN, (":AA",), r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}"),
+    _shaped(Kind.ACCESS_TOKEN, (".atlasv1.",), r"\b\w{14}\.atlasv1\.[\w-]{40,}"),
+    _shaped(
         Kind.CONNECTION,
         ("://",),
-        re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/@\"'<>]*:([^\s/\"'<>]{2,}?)@[^\s@]"),
+        r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/@\"'<>]*:([^\s/\"'<>]{2,}?)@[^\s@]",
         _is_password,
     ),
     # The same without a scheme. A port tells a host from an address for mail; without one the
     # password must look like one.
-    _Rule(
+    _shaped(
         Kind.CONNECTION,
         ("@",),
-        re.compile(_NAMED + r"([^\s:/@\"'<>]{3,})@(?!sha\d)[A-Za-z0-9][\w.-]*:\d{2,5}\b"),
+        _NAMED + r"([^\s:/@\"'<>]{3,})@(?!sha\d)[A-Za-z0-9][\w.-]*:\d{2,5}\b",
         _is_password,
     ),
-    _Rule(
+    _shaped(
         Kind.CONNECTION,
         ("@",),
-        re.compile(_NAMED + r"([^\s:/@\"'<>]{8,})@(?!sha\d)[A-Za-z0-9]"),
+        _NAMED + r"([^\s:/@\"'<>]{8,})@(?!sha\d)[A-Za-z0-9]",
         lambda value: looks_random(value, said_outright=True),
     ),
-    _Rule(
+    _shaped(
         Kind.AUTHORIZATION,
         ("Bearer", "bearer", "BEARER"),
-        re.compile(r"\b(?i:bearer)\s+([A-Za-z0-9._~+/=-]{16,})"),
+        r"\b(?i:bearer)\s+([A-Za-z0-9._~+/=-]{16,})",
         lambda value: looks_random(value, said_outright=False),
     ),
-    _Rule(
+    _shaped(
         Kind.AUTHORIZATION,
         ("Basic", "basic", "BASIC"),
-        re.compile(r"\b(?i:basic)\s+([A-Za-z0-9+/]{8,}={0,2})"),
+        r"\b(?i:basic)\s+([A-Za-z0-9+/]{8,}={0,2})",
         _is_basic,
     ),
-    _Rule(
+    _shaped(
         Kind.AUTHORIZATION,
         ("uthorization", "UTHORIZATION"),
-        re.compile(
-            r"(?i:(?:proxy-)?authorization)[\"']?\s*[:=]\s*[\"']?[A-Za-z]+\s+([^\s\"']{8,})"
-        ),
+        r"(?i:(?:proxy-)?authorization)[\"']?\s*[:=]\s*[\"']?[A-Za-z]+\s+([^\s\"']{8,})",
         lambda value: looks_random(value, said_outright=True) or _is_basic(value),
     ),
-    _Rule(
+    _shaped(
         Kind.CREDENTIALS,
         ("-u", "--user"),
-        re.compile(r"(?<!\S)(?:-u|--user)[ =]?[\"']?[^\s:\"'/]+:([^\s\"']{3,})"),
+        r"(?<!\S)(?:-u|--user)[ =]?[\"']?[^\s:\"'/]+:([^\s\"']{3,})",
         lambda value: _is_password(value) and not value.isdigit(),
     ),
-    _Rule(
+    _shaped(
         Kind.PASSWORD,
         ("sshpass", "mysql", "mariadb", "PGPASSWORD"),
-        re.compile(
-            r"(?:sshpass\s+-p\s*|(?:mysql|mariadb)(?:dump|admin)?\b[^\n|;]{0,120}?\s-p)[\"']?([^\s\"'-][^\s\"']{2,})"
-        ),
+        r"(?:sshpass\s+-p\s*|(?:mysql|mariadb)(?:dump|admin)?\b[^\n|;]{0,120}?\s-p)[\"']?([^\s\"'-][^\s\"']{2,})",
         _is_password,
     ),
 )

@@ -19,33 +19,22 @@ from bearinmind.protocols import AuditEntry, Sealed, Secrets, Vault
 from bearinmind.remember.secret_values import LONGEST, Kind, Spot
 from bearinmind.types import Draft, Memory, MemoryId, Scope, UserId
 
-__all__ = [
-    "Kind",
-    "Spot",
-    "find",
-    "kinds_of",
-    "masked",
-    "refuse_in_clear",
-    "refuse_in_clear_fields",
-]
-
 _SHORTEST_TOKEN = 16  # characters without a space
 # No text without one of these, and without anything as long as a token, holds a secret.
 _SIGNS = (
     *("pass", "pw", "pin", "phrase", "code", "key", "token", "secret", "cred", "login", "://", "@"),
     *("authorization", "bearer", "basic", " -u", "--user", "mysql", "mariadb"),
+    *("kennwort", "contrase", "clave", "senha", "parol", "wachtwoord", "senord", "adgangskode"),
     *(
-        "kennwort",
-        "contrase",
-        "clave",
-        "senha",
-        "parol",
-        "wachtwoord",
-        "senord",
-        "adgangskode",
         "kodeord",
+        "salasana",
+        "has\u0142",
+        "heslo",
+        "jelsz",
+        "geslo",
+        "lozinka",
+        "\u0430\u0440\u043e\u043b",
     ),
-    *("salasana", "has\u0142", "heslo", "jelsz", "geslo", "lozinka", "\u0430\u0440\u043e\u043b"),
     *("\u03ba\u03c9\u03b4\u03b9\u03ba", "\u015fifre", "\u5bc6", "\u53e3\u4ee4"),
     *("\u30d1\u30b9\u30ef\u30fc\u30c9", "\u6697\u8a3c", "\ube44\ubc00\ubc88\ud638", "\uc554\ud638"),
     *("\u0645\u0631\u0648\u0631", "\u0627\u0644\u0633\u0631", "\u05e1\u05d9\u05e1\u05de"),
@@ -80,11 +69,6 @@ def find(text: str) -> list[Spot]:
     return apart
 
 
-def kinds_of(spots: Iterable[Spot]) -> tuple[Kind, ...]:
-    """The kinds of some spots, each once, in the order of the text."""
-    return tuple(dict.fromkeys(spot.kind for spot in spots))
-
-
 def masked(text: str) -> str:
     """The text with the kind of each secret in its place."""
     parts: list[str] = []
@@ -93,17 +77,6 @@ def masked(text: str) -> str:
         parts += [text[end : spot.start], f"[{spot.kind}]"]
         end = spot.end
     return "".join([*parts, text[end:]]) if parts else text
-
-
-def refuse_in_clear_fields(draft: Draft) -> None:
-    """Make sure that the fields which are kept in clear beside the content hold no secret."""
-    refuse_in_clear("the category", draft.category)
-    for tag in draft.tags:
-        refuse_in_clear("a tag", tag)
-    for keyword in draft.keywords:
-        refuse_in_clear("a keyword", keyword)
-    for name in ("agent", "session", "project", "source"):
-        refuse_in_clear(name, getattr(draft.provenance, name) or "")
 
 
 def refuse_in_clear(name: str, text: str) -> None:
@@ -144,9 +117,14 @@ class Boundary:
     detects: bool = True
 
     def refuse_in_clear_fields(self, draft: Draft) -> None:
-        """Make sure that nothing kept in clear holds a secret."""
-        if self.detects:
-            refuse_in_clear_fields(draft)
+        """Make sure that the fields kept in clear beside the content hold no secret."""
+        self.refuse_in_clear("the category", draft.category)
+        for tag in draft.tags:
+            self.refuse_in_clear("a tag", tag)
+        for keyword in draft.keywords:
+            self.refuse_in_clear("a keyword", keyword)
+        for name in ("agent", "session", "project", "source"):
+            self.refuse_in_clear(name, getattr(draft.provenance, name) or "")
 
     def refuse_in_clear(self, name: str, text: str) -> None:
         """Make sure that a text which is kept in clear holds no secret."""
@@ -155,7 +133,8 @@ class Boundary:
 
     def kinds(self, content: str) -> tuple[Kind, ...]:
         """The kinds of secrets that a content holds."""
-        return kinds_of(find(content)) if self.detects else ()
+        spots = find(content) if self.detects else ()
+        return tuple(dict.fromkeys(spot.kind for spot in spots))
 
     def guard(self, memory: Memory) -> tuple[Memory, tuple[Sealed, ...]]:
         """The memory as it may be kept: sealed if it is flagged or a secret is found in it."""

@@ -103,7 +103,7 @@ class Update:
     boundary: Boundary
     reveal: Reveal
 
-    def __call__(
+    def update(
         self, scope: Scope, memory: Memory, changes: Changes, expected_version: int | None = None
     ) -> Memory:
         """Change a memory; the version before stays readable. Changing nothing writes nothing.
@@ -204,10 +204,7 @@ def check_version(memory: Memory, expected: int | None) -> None:
 class ChangeShared:
     """Writes memories of others. The store checks the right again, in the same transaction."""
 
-    store: Store
-    rules: Rules
-    clock: Callable[[], datetime]
-    boundary: Boundary
+    own: Update  #: of the one who asks
     key: str | None = None  #: the id of the key by which it is asked
 
     def update(
@@ -220,9 +217,9 @@ class ChangeShared:
         """
         check_present(memory, expected_version)
         draft = apply(changes, draft_of(memory))
-        self.boundary.refuse_in_clear_fields(draft)
+        self.own.boundary.refuse_in_clear_fields(draft)
         self._refuse_secrets(memory, changes)
-        changed = with_draft(memory, admit(draft, self.rules, self.clock()))
+        changed = with_draft(memory, admit(draft, self.own.rules, self.own.clock()))
         for name in _OWNERS:
             if getattr(changed, name) != getattr(memory, name):
                 raise errors.NotAllowed(
@@ -233,25 +230,25 @@ class ChangeShared:
             return memory
         source = f"the user {filter.reader}"
         provenance = replace(memory.provenance, trust=Trust.EXTERNAL, source=source)
-        changed = next_version(replace(changed, provenance=provenance), self.clock())
+        changed = next_version(replace(changed, provenance=provenance), self.own.clock())
         self._write(filter, changed, "update")
         return changed
 
     def delete(self, filter: Filter, memory: Memory) -> Memory:
         """Hide a memory from everybody; it can be restored."""
-        deleted = deleted_version(memory, self.clock())
+        deleted = deleted_version(memory, self.own.clock())
         self._write(filter, deleted, "delete")
         return deleted
 
     def restore(self, filter: Filter, memory: Memory) -> Memory:
         """Bring a deleted memory back."""
-        restored = restored_version(memory, self.clock())
+        restored = restored_version(memory, self.own.clock())
         self._write(filter, restored, "restore")
         return restored
 
     def _refuse_secrets(self, memory: Memory, changes: Changes) -> None:
         """Refuse a secret: it would have to be sealed for an owner who did not write it."""
-        kinds = self.boundary.kinds(changes.content) if changes.content else ()
+        kinds = self.own.boundary.kinds(changes.content) if changes.content else ()
         if kinds:
             raise errors.NotAllowed(
                 f"the new text of memory {memory.id} holds a secret ({', '.join(kinds)}), which "
@@ -261,7 +258,7 @@ class ChangeShared:
 
     def _write(self, filter: Filter, memory: Memory, action: str) -> None:
         """Write a version, and note in the owner's audit who wrote it."""
-        self.store.replace_shared(filter, memory)
+        self.own.store.replace_shared(filter, memory)
         entry = AuditEntry(
             at=memory.updated_at,
             owner=memory.owner,
@@ -272,4 +269,4 @@ class ChangeShared:
             key=self.key,
             detail=f"by {filter.reader}",
         )
-        self.store.note(entry)
+        self.own.store.note(entry)

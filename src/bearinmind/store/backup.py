@@ -23,7 +23,7 @@ from bearinmind.store.factory import Access, open_source, open_store, open_targe
 from bearinmind.store.migrate_store import Advance, Description, Shifts, open_move
 from bearinmind.store.sqlite.endpoint import SqliteEndpoint
 from bearinmind.store.sqlite.file import SqliteFile, is_current, translated
-from bearinmind.text.store_name import StoreFile, StoreName
+from bearinmind.text.addresses import StoreFile, StoreName
 
 
 def _no_progress(_: int) -> None:

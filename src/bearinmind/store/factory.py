@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bearinmind.errors import FileMissing, MissingExtra, StoreUnfinished
 from bearinmind.protocols import Store
-from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreName, StoreServer
+from bearinmind.text.addresses import EmbeddedStore, StoreFile, StoreName, StoreServer
 
 if TYPE_CHECKING:
     from bearinmind.store.postgres.embedded import EmbeddedServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bearinmind.errors import InvalidInput
-from bearinmind.text.store_name import StoreFile, StoreName
+from bearinmind.text.addresses import StoreFile, StoreName
 
 
 def refuse_existing(path: Path, hint: str = "Name another file, or move that one away.") -> None:

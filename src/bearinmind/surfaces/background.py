@@ -28,7 +28,7 @@ from bearinmind.config import (
 from bearinmind.errors import MindError
 from bearinmind.models import encoder_socket
 from bearinmind.protocols import Current, Embedder
-from bearinmind.text.store_name import absolute, complete
+from bearinmind.text.addresses import absolute, complete
 from bearinmind.work.status import WorkDone
 from bearinmind.work.worker import Worker
 from bearinmind.work.worker_lock import WorkerLock

@@ -200,7 +200,8 @@ class FilesImport:
 
     def _fitting(self, entry: Entry) -> Entry:
         """A record whose tags, keywords and category a memory may have."""
-        category, keywords = self._app.settings.categories[0], [*entry.keywords]
+        keywords, dropped = model.kept(entry)
+        category = self._app.settings.categories[0]
         try:
             category = admit.check_category(
                 entry.category or category, self._app.settings.categories
@@ -211,7 +212,7 @@ class FilesImport:
         tags = _short(named, admit.TAG_LIMIT, admit.TAGS_LIMIT)
         words = _short(keywords, admit.KEYWORD_LIMIT, admit.KEYWORDS_LIMIT)
         too_many = len({*named, *keywords} - {*tags, *words})
-        for name in (*entry.dropped, *["tag or keyword"] * too_many):
+        for name in (*dropped, *["tag or keyword"] * too_many):
             self.result.dropped[name] = self.result.dropped.get(name, 0) + 1
         return replace(entry, category=category, tags=tags, keywords=words)
 

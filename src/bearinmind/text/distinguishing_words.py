@@ -106,7 +106,9 @@ CONDITIONS = _words(
 #: A reason that follows may be left out.
 REASONS = _words("because")
 
-_DIGITS = "two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+_SPELLED = "two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+#: Numbers in digits by the words for them.
+DIGITS = {word: str(number) for number, word in enumerate(_SPELLED, start=2)}
 
 _GROUPS = """
     use uses using utilise utilize utilises utilizes employ employs
@@ -175,7 +177,7 @@ STANDS_FOR = {
     word: group.split()[0]
     for group in reversed(_GROUPS.strip().splitlines())
     for word in group.split()
-} | {word: str(number) for number, word in enumerate(_DIGITS, start=2)}
+} | DIGITS
 
 #: Names of one thing, in whatever case they are written.
 NAMES = {"postgresql": "postgres", "k8s": "kubernetes", "js": "javascript", "ts": "typescript"}

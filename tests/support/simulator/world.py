@@ -122,7 +122,7 @@ class World:
         """The server, as replicas reach it."""
         store, scope = self.office.store.as_store, self.ledger.scope
         remember = remember_with(store, Clock(self.time), self.boundary, self.new_id)
-        admission = Admission(store=store, scope=scope, remember=remember)
+        admission = Admission(scope=scope, remember=remember)
         return ServerSide(store=store, scope=scope, admit=admission)
 
     # ---- the schedule --------------------------------------------------------------------------

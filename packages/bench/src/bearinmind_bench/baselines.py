@@ -13,7 +13,7 @@ from typing import Any, ClassVar, LiteralString, Protocol
 import numpy as np
 import Stemmer
 
-from bearinmind.models.embedding_cache import CachedEmbedder
+from bearinmind.models.caches import CachedEmbedder
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.recall.fusion import ReciprocalRank
 from bearinmind.text.sql_statements import statements_of
@@ -96,7 +96,7 @@ class ExactCosine:
 @cache
 def _minilm() -> LocalEmbedder:
     """One for all users of a run: loading it takes longer than a query."""
-    return LocalEmbedder.open("minilm")
+    return LocalEmbedder("minilm")
 
 
 _SQL = load("fts5.sql")

@@ -18,8 +18,8 @@ from bearinmind import config
 from bearinmind.app import Mind, embedders_of
 from bearinmind.config import Settings, cache_folder
 from bearinmind.errors import Conflict, InvalidInput, InvalidSetting, NotFound, UnknownCategory
+from bearinmind.models.caches import CachedEmbedder, EmbeddingCache
 from bearinmind.models.embedders import Embedders
-from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
 from bearinmind.protocols import Embedder, Store
 from bearinmind.remember.admit import (
     KEYWORD_LIMIT,
@@ -30,8 +30,8 @@ from bearinmind.remember.admit import (
     check_content,
 )
 from bearinmind.store import factory
+from bearinmind.text.addresses import EmbeddedStore, StoreFile, StoreServer, store_name
 from bearinmind.text.ids import ALPHABET, LENGTH
-from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer, store_name
 from bearinmind.types import (
     AlreadyKnown,
     Link,

@@ -11,7 +11,7 @@ from bearinmind.config import PREFIX, Configuration, Origin, with_setting
 from bearinmind.surfaces.cli.options import argument
 from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, Session, grid, styled
 from bearinmind.surfaces.lines import created
-from bearinmind.text.store_name import StoreName
+from bearinmind.text.addresses import StoreName
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -21,7 +21,7 @@ from bearinmind.surfaces.cli.terminal import (
     many,
     styled,
 )
-from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer
+from bearinmind.text.addresses import EmbeddedStore, StoreFile, StoreServer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

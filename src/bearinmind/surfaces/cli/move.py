@@ -31,7 +31,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.foreign import NAMES, OWN, FilesImport, FilesImported
 from bearinmind.surfaces.lines import STANDARD
-from bearinmind.text.store_name import StoreFile, StoreName, store_name
+from bearinmind.text.addresses import StoreFile, StoreName, store_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -18,7 +18,7 @@ from bearinmind.errors import FileMissing, InvalidSetting
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.options import flag, option
 from bearinmind.surfaces.cli.terminal import Session, write_json
-from bearinmind.text.store_name import StoreFile
+from bearinmind.text.addresses import StoreFile
 from bearinmind.types import UserId
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from bearinmind.errors import FileMissing, InvalidInput, MemoryNotFound, MindErr
 from bearinmind.store.new_file import refuse_existing, refuse_store
 from bearinmind.surfaces.lines import STANDARD, created
 from bearinmind.surfaces.times import day_in_words
-from bearinmind.text.store_name import StoreFile, StoreName
+from bearinmind.text.addresses import StoreFile, StoreName
 from bearinmind.types import Memory, Outdated, Trust
 from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 

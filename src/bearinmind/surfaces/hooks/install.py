@@ -17,7 +17,6 @@ from typing import Any
 from bearinmind.app import Mind
 from bearinmind.config import Settings, state_folder
 from bearinmind.errors import FileMissing, InvalidSetting
-from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.store.new_file import refuse_existing
 from bearinmind.surfaces.hooks.agent_files import (
     Change,
@@ -37,7 +36,7 @@ from bearinmind.surfaces.hooks.agents import (
     files,
     hook_settings,
 )
-from bearinmind.text.store_name import StoreFile, absolute
+from bearinmind.text.addresses import StoreFile, absolute, is_loopback, split_url
 from bearinmind.types import Access
 
 _LABEL = "hooks"  # of the key that they use

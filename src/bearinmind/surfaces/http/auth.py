@@ -20,11 +20,11 @@ from bearinmind.accounts.keys import Caller, bearer_text
 from bearinmind.accounts.sessions import hash_of
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.metrics import Metrics, StoreWatch, TrafficCounter
 from bearinmind.surfaces.http.middleware import ANY_NAME, Pool, host_of, place_of
+from bearinmind.text.addresses import is_loopback
 from bearinmind.types import Access, UserId
 
 HEADER: Final = "X-Bear-In-Mind"

@@ -32,9 +32,9 @@ from bearinmind.errors import (
     ServerOverloaded,
     TimedOut,
 )
-from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import find, masked
 from bearinmind.surfaces.http import logs, responses
+from bearinmind.text.addresses import is_loopback
 from bearinmind.trace import OBSERVER
 
 if TYPE_CHECKING:

@@ -1,14 +1,17 @@
-"""The name of a store: a file, a Postgres server, or the embedded server.
+"""Addresses as people give them: of a store, and of a server over HTTP.
 
-The URL of a server may hold a password. The text of a name never shows it.
+A store is a file, a database on a Postgres server, or the embedded server. An address may hold a
+password; the text of a name never shows it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
 
@@ -34,19 +37,10 @@ _URL = re.compile(
 _PARAMETER = re.compile(rf"([a-z_]+)=((?:[^&=%]|{_CODE})*)")
 #: Parameters of a URL that say where and how, and never hold a secret.
 _SHOWN = frozenset(
-    {
-        "connect_timeout",
-        "dbname",
-        "host",
-        "hostaddr",
-        "load_balance_hosts",
-        "passfile",
-        "port",
-        "service",
-        "sslmode",
-        "target_session_attrs",
-        "user",
-    }
+    """
+    connect_timeout dbname host hostaddr load_balance_hosts passfile port service sslmode
+    target_session_attrs user
+    """.split()  # noqa: SIM905  so that it can be read
 )
 _OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _CONNECTION_STRING = re.compile(r"(host|hostaddr|dbname|user|port|service|password)\s*=")
@@ -170,3 +164,42 @@ def _expanded(path: Path) -> Path:
         return path.expanduser()
     except RuntimeError as exc:
         raise InvalidSetting(f"{str(path)!r}: {exc}") from exc
+
+
+# ---- servers over HTTP -------------------------------------------------------------------------
+
+
+def address_of(url: str, setting: str) -> SplitResult:
+    """The parts of an address; raises `InvalidSetting` that names the setting."""
+    address = split_url(url)
+    if address is None:
+        raise InvalidSetting(
+            f"{setting}_url = {url.rpartition('@')[2]!r} is not an address",
+            hint="Give one such as http://localhost:11434/v1.",
+        )
+    return address
+
+
+def split_url(url: str) -> SplitResult | None:
+    """The parts of an http or https address; None when it is not one."""
+    try:
+        address = urlsplit(url.strip())
+        valid = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError:  # a port that is not a number
+        return None
+    return address if valid and not re.search(r"\s", url.strip()) else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def is_safe(url: str) -> bool:
+    """Whether secrets may be sent to an address: https, or on this machine."""
+    address = split_url(url)
+    is_here = address is not None and is_loopback(address.hostname or "")
+    return address is not None and (address.scheme == "https" or is_here)
