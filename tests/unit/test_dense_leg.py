@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.errors import EmbedderFailure
+from bearinmind.errors import EmbedderFailure, StoreFailure
 from bearinmind.models.local import HashEmbedder
 from bearinmind.protocols import Current, DenseAnswer, Nearby, Unavailable
 from bearinmind.recall.dense import CERTAIN, DEPTH, DenseLeg, candidates
 from bearinmind.recall.leg_positions import CachedLeg
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.text.embedded_text import embedded_text
-from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
+from bearinmind.trace import LegReport
+from bearinmind.types import Memory, MemoryId, Query, Ranking, Scope, UserId
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector
@@ -139,6 +140,23 @@ def test_when_it_is_repeated_it_fails_once(ask: Ask) -> None:
     for pool in (1, 5, 50):
         assert "no answer" in (repeated(ask("seals", pool=pool))[1].error or "")
     assert failing.asked == ["seals"]
+
+
+def test_a_leg_that_fails_deep_down_keeps_what_it_has_found(make: Make, ask: Ask) -> None:
+    store, active = kept(make("seals"))
+    leg = DenseLeg(store, active)
+
+    class Shallow:
+        name = leg.name
+
+        def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
+            if query.pool > 50:
+                raise StoreFailure("statement timeout")
+            return leg(query)
+
+    repeated = CachedLeg(Shallow())
+    found = [len(repeated(ask("seals", pool=pool))[0].candidates) for pool in (50, 1_000, 50, 10)]
+    assert found == [1, 0, 1, 1]
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=10))

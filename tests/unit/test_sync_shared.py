@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 import pytest
 
 from bearinmind.app import Mind
 from bearinmind.changes import Verdict
-from bearinmind.errors import InvalidChange, MemoryNotFound, NotAllowed, ServerUnreachable
+from bearinmind.errors import (
+    InvalidChange,
+    MemoryNotFound,
+    NotAllowed,
+    PathNotFound,
+    ServerUnreachable,
+)
 from bearinmind.protocols import Store
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync.model import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
@@ -319,6 +326,20 @@ def test_a_look_that_is_cut_off_is_told_and_the_next_one_does_it_all(
     assert (laptop.sync.status().peer.shared_error or "").startswith("it is gone")
     assert world.sync(laptop)[0].copied == 1
     assert laptop.sync.status().peer.shared_error is None
+
+
+def test_a_server_that_does_not_list_what_is_shared_is_no_failure(
+    world: Machines, laptop: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = world.server.sync.server()
+
+    def unknown(*_: str) -> NoReturn:
+        raise PathNotFound("there is nothing at this path")
+
+    monkeypatch.setattr(type(server), "shared", unknown)
+    report = laptop.sync.run(server)
+    assert report.error is None
+    assert "an earlier release" in (laptop.sync.status().peer.shared_error or "")
 
 
 def test_nobody_is_told_more_than_is_shared_with_them(world: Machines, bob: Mind) -> None:

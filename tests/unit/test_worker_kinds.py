@@ -10,7 +10,7 @@ import pytest
 from bearinmind.errors import EmbedderFailure, ExtractorFailure, InvalidSetting
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.models.embedders import Embedders
-from bearinmind.protocols import Embedder, Extractor
+from bearinmind.protocols import Embedder, Extractor, WorkState
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
 from bearinmind.work import worker as loop
@@ -52,6 +52,19 @@ def test_both_kinds_are_done_and_counted_apart(place: Workplace, make: Make) -> 
 
     assert (done.finished, done.by_kind) == (4, {EMBED: 2, EXTRACT: 2})
     assert place.counts() == {}
+
+
+def test_a_model_that_reads_nothing_costs_no_memory_even_if_a_hidden_one_comes_first(
+    place: Workplace, make: Make
+) -> None:
+    def reads_nothing(memories: Sequence[Memory]) -> None:
+        if any(not memory.sensitive for memory in memories):
+            raise ExtractorFailure("it cannot", permanent=True)
+
+    place.keep(make("the code is 1234", sensitive=True), make("Sluice: a proxy"))
+    place.reader(TitleExtractor(trouble=reads_nothing)).once()
+
+    assert WorkState.DEAD not in place.counts()
 
 
 def test_a_long_row_of_slow_jobs_holds_up_no_other_kind(

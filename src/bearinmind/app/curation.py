@@ -317,17 +317,23 @@ def curation_rounds(mind: Mind, seconds: float) -> Rounds[Mind]:
     """Start to review what is new of every user in the background."""
     since: datetime | None = None  # the first round looks at everything
 
-    def review(mind: Mind, stopping: Callable[[], bool]) -> None:
+    def review(mind: Mind, stopping: Callable[[], bool]) -> bool:
         nonlocal since
         began = datetime.now(UTC)
-        for user in sorted({mind.scope.user, *(user.name for user in mind.accounts.users())}):
+        try:
+            users = sorted({mind.scope.user, *(user.name for user in mind.accounts.users())})
+        except errors.MindError as exc:  # its message may quote what is stored, as those below
+            _log.warning("curation could not list the users: %s", exc.code)
+            return False
+        for user in users:
             if stopping():
-                return
+                return False
             try:
                 mind.for_user(user).curation.review(propose=True, since=since)
-            except errors.MindError as exc:  # its message may quote what is stored
+            except errors.MindError as exc:
                 _log.warning("curation failed: %s", exc.code)
         since = began - _OVERLAP
+        return True
 
     return Rounds(mind, review, name="curate", every=seconds, at_once=False)
 

@@ -443,17 +443,18 @@ def sync_rounds(mind: Mind) -> Rounds[Mind] | None:
     return Rounds(mind, _sync, name="sync", every=seconds, patience=5.0) if seconds else None
 
 
-def _sync(mind: Mind, _: object) -> None:
-    """Sync, if the memories have a server and no other process syncs them."""
+def _sync(mind: Mind, _: object) -> bool:
+    """Sync, if the memories have a server and no other process syncs them; whether it did."""
     if mind.sync.peer() is None:
-        return
+        return False
     with WorkerLock.of(mind.settings.beside, LOCK).held() as taken:
         if not taken:
-            return
+            return False
         with connection(mind).server() as server:
             report = mind.sync.run(server)
     if report.error is not None:
         raise report.error
+    return True
 
 
 @contextmanager

@@ -39,7 +39,7 @@ LIMIT = 0.3  # seconds for everything; loading a model takes longer, but not muc
 MOST_BYTES = 1_000_000  # of a request or an answer
 _LONGEST_PATH = 100  # bytes; systems allow 104 to 108
 _PATIENCE = 2.0  # seconds that a client has for its request
-_LOOK = 0.1  # seconds: how soon the end of the worker is seen
+_LOOK = 0.5  # seconds: how soon the end of the worker is seen
 
 Answer = Callable[[bytes], dict[str, Any]]
 
@@ -273,13 +273,15 @@ def serving(places: Sequence[Path], answer: Answer) -> Iterator[Path]:
     Raises `OSError` when no path can be bound.
     """
     server, place = _bound(places, answer)
-    threading.Thread(
+    thread = threading.Thread(
         target=server.serve_forever, args=(_LOOK,), name="bearinmind-encoder", daemon=True
-    ).start()
+    )
+    thread.start()
     try:
         yield place
     finally:
-        server.shutdown()
+        if thread.is_alive():  # it is not in a forked child, who would wait for ever
+            server.shutdown()
         server.server_close()
         with contextlib.suppress(OSError):
             place.unlink()

@@ -209,18 +209,22 @@ class MeteredChat:
 
     def failure(self, exc: CallFailed) -> WorkFailure:
         """The error to raise for an answer that did not come, or is not one of the dialect."""
-        dialect, setting, problem = self.client.dialect, self._setting, exc.problem
+        dialect, problem = self.client.dialect, exc.problem
+        hint = ""
+        if self._setting != "llm":
+            hint = (
+                f"Check the `{self._setting}_` settings, and the `llm_` ones that stand for them."
+            )
         if isinstance(exc, NotAChat):
             return self.tokens.failure(
                 f"{self.account} does not answer as {dialect.name} does: it {problem}",
-                hint=dialect.hint.replace("llm_", f"{setting}_"),
+                hint=hint or dialect.hint,
             )
         refused = exc.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-        hint = "" if setting == "llm" else f"Check the `{setting}_` settings."
+        if refused and not hint:
+            hint = "Check the `llm_key` setting."
         return self.tokens.failure(
-            f"{self.account} {problem}",
-            hint=f"Check the `{setting}_key` setting." if refused else hint,
-            retry_after=exc.retry_after,
+            f"{self.account} {problem}", hint=hint, retry_after=exc.retry_after
         )
 
     def _take(self) -> None:

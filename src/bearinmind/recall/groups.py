@@ -45,8 +45,7 @@ _PER_SCORE = 2.5  # log odds that a score lower by a factor e must outweigh (doc
 _LIKELY = 0.05  # probability of a link from which on its pair is read with the question ...
 _MOST_FAR = 2  # ... of those with a newer memory further down so many (docs/adr/0062) ...
 _MOST_LONG = 3  # pairs with a long memory that are read without a link (docs/adr/0063) ...
-_SURE = 2.2  # ... and the log odds that put the newer one of either first ...
-_LINKED = -0.7  # ... or that of other linked pairs, for which the link speaks (docs/adr/0070)
+_SURE = 2.2  # ... and the log odds that put the newer one of either first
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # no probability counts as more, not even what somebody has decided
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
@@ -268,8 +267,7 @@ def _is_current_first(pair: _Linked, preference: float) -> bool:
         return True
     ratio = min(pair.newer.score / pair.older.score, 1.0)
     lower = 0.0 if pair.is_far else -_PER_SCORE * math.log(ratio)
-    is_doubtful = pair.is_far or not pair.probability
-    return log_odds(preference) > lower + (_SURE if is_doubtful else _LINKED)
+    return log_odds(preference) > lower + (_SURE if pair.is_far or not pair.probability else 0.0)
 
 
 def log_odds(probability: float) -> float:

@@ -38,11 +38,11 @@ class CachedLeg:
         """The leg's answer, or an empty one that says why; a following leg gets what was found."""
         # No leg looks at a limit or at a budget.
         part = Query(text=query.text, filter=query.filter, expanded=query.expanded, pool=query.pool)
-        if part.text in self._failed:  # a call that takes ten seconds to fail is made once
-            return self._failed[part.text]
         if part not in self._answers:
+            if part.text in self._failed:  # a call that takes ten seconds to fail is made once
+                return self._failed[part.text]
             answer = self._answers[part] = run(self.leg, part, *found)
-            if answer[1].error:
+            if answer[1].error and self.is_dense:  # the text could not be embedded
                 self._failed[part.text] = answer
         return self._answers[part]
 

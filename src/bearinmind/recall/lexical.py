@@ -261,10 +261,12 @@ class _Scorer:
     def _together(self, match: LexicalMatch) -> float:
         """How much of what a memory holds of the query stands in one passage, by information."""
         known = self._information
-        terms = match.terms.split()
-        found = [(place, term) for place, term in enumerate(terms) if term in self._surfaces]
-        if len(terms) <= PASSAGE or not found:
+        if sum(f" {term} " in match.terms for term in self._surfaces) <= 1:
             return 1.0
+        terms = match.terms.split()
+        if len(terms) <= PASSAGE:
+            return 1.0
+        found = [(place, term) for place, term in enumerate(terms) if term in self._surfaces]
         inside: Counter[str] = Counter()
         here = best = 0.0
         begin = 0

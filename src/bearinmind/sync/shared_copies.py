@@ -21,7 +21,13 @@ from bearinmind.changes import (
     memory_subject,
     share_subject,
 )
-from bearinmind.errors import InvalidAnswer, InvalidChange, MindError, PeerNotFound
+from bearinmind.errors import (
+    InvalidAnswer,
+    InvalidChange,
+    MindError,
+    PathNotFound,
+    PeerNotFound,
+)
 from bearinmind.outdates.verdicts import is_decided, judgement_of
 from bearinmind.protocols import Gone, History, Received, Store
 from bearinmind.sync.model import (
@@ -51,6 +57,8 @@ MOST_SEEN = 1_000  # memories of one page of what others share
 BETWEEN = "/"  #: between an owner and an id, in the place of a list; in no name of a user
 _AT_ONCE = 100  # memories that are requested, kept or purged together
 
+_NOT_LISTED = "the server does not list what others share: it is of an earlier release"
+
 _Key = tuple[UserId, MemoryId]  # whose memory it is, and its id
 
 
@@ -67,6 +75,8 @@ class SharedCopies:
         """Update the copies; what failed is in the report and kept for `sync status`."""
         try:
             self._update(report)
+        except PathNotFound:  # the rest of the round is none the worse
+            self._note(shared_error=_NOT_LISTED)
         except MindError as error:
             report.shared_error = error
             self._note(shared_error=error_text(error))

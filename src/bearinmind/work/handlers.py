@@ -197,7 +197,14 @@ class Extracting:
         )
         allowed, given_up = attempts.allowed(mine)
         read = partial(self._extract, extractor)
-        harmless = replace(mine[0].memory, content=HARMLESS, tags=(), keywords=())
+        harmless = replace(
+            mine[0].memory,
+            content=HARMLESS,
+            tags=(),
+            keywords=(),
+            sensitive=False,  # else it would be read as nothing
+            deleted_at=None,
+        )
         tried = attempts.each(
             _tried_together(allowed), read, partial(extractor, [harmless]), stopping
         )

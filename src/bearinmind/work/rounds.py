@@ -22,13 +22,14 @@ Open = TypeVar("Open")
 class Rounds(Generic[Open]):
     """Calls a function every so many seconds with what is open, until that is closed.
 
-    The function is also given whether it is to stop. After one that failed the next comes later.
+    The function is also given whether it is to stop, and says whether it did anything. After one
+    that failed the next comes later.
     """
 
     def __init__(
         self,
         opened: Open,
-        do: Callable[[Open, Callable[[], bool]], object],
+        do: Callable[[Open, Callable[[], bool]], bool],
         *,
         name: str,
         every: float,
@@ -77,13 +78,13 @@ class Rounds(Generic[Open]):
             self._stopping = True
             return
         try:
-            self._do(opened, lambda: self._stopping)
+            done = self._do(opened, lambda: self._stopping)
         except MindError as exc:
             why = exc.message
         except Exception as exc:  # noqa: BLE001  such as a store that was closed under a long round
             why = type(exc).__name__
         else:
-            self._failures = 0
+            self._failures = 0 if done else self._failures  # a skipped round tells nothing
             return
         self._failures += 1
         if not self._stopping:

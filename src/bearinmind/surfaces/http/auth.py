@@ -226,7 +226,7 @@ class Service:
 
 
 #: Every other kind, and every other method, makes a browser ask the server first.
-_SENT_BYANY_NAME_PAGE = frozenset(
+_SENT_BY_ANY_PAGE = frozenset(
     {"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 )
 
@@ -234,7 +234,7 @@ _SENT_BYANY_NAME_PAGE = frozenset(
 def _refuse_simple(request: HTTPConnection) -> None:
     """Refuse a change that any page could send without a key: a form's, or an empty one."""
     declared = request.headers.get("Content-Type", "").partition(";")[0].strip().casefold()
-    if request.scope["method"] == "POST" and declared in _SENT_BYANY_NAME_PAGE:
+    if request.scope["method"] == "POST" and declared in _SENT_BY_ANY_PAGE:
         raise errors.WrongMediaType(
             f"a POST {f'is said to be {declared}' if declared else 'has no content type'}",
             hint="Send `Content-Type: application/json`, also where there is no body.",
