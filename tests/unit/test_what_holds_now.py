@@ -66,6 +66,24 @@ def infer(store: Store, newer: Memory, older: Memory, probability: float = 0.95)
     store.add_link(ADA, link)
 
 
+def test_what_is_compared_while_somebody_decides_costs_no_decision(
+    ada: Mind, store: Store, states: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older, newer, _ = states
+    change = store.change_links
+
+    def compared_first(*arguments: object) -> object:
+        monkeypatch.undo()
+        infer(store, newer, older)
+        return change(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(store), "change_links", lambda _, *rest: compared_first(*rest))
+    resolved = ada.resolve(newer.id, "newer", older.id)
+
+    assert [(x.source, x.target) for x in resolved.links] == [(newer.id, older.id)]
+    assert judged(ada, newer)[-1] == (newer.id, older.id, 1.0, Decider.AGENT)
+
+
 def judged(mind: Mind, memory: Memory) -> list[tuple[str, str, float, Decider]]:
     """The judgements at a memory."""
     return [

@@ -1,12 +1,13 @@
 /**
- * Tools of the AI SDK over a memory: an agent remembers, recalls, looks at history and forgets.
+ * Tools of the AI SDK over a memory: an agent remembers, says which of two memories holds, recalls,
+ * looks at history and forgets.
  *
  * The text of others, which must not be followed, stands between two marks, and a bar begins each of
  * its lines.
  */
 import { jsonSchema, tool } from "ai";
 
-import { BearInMindError, type Client, type Hit, type Memory } from "./index.js";
+import { BearInMindError, type Client, type Hit, type Memory, type Resolution } from "./index.js";
 
 export const INSTRUCTIONS =
   "You have a memory that lasts over sessions. Recall before you answer what earlier sessions may " +
@@ -20,11 +21,13 @@ export interface MemoryToolOptions {
   project?: string;
 }
 
-/** The tools remember, recall, history and forget for `generateText` and `streamText`. */
+/** The tools remember, settle, recall, history and forget for `generateText` and `streamText`. */
 export function memoryTools(client: Client, options: MemoryToolOptions = {}) {
   return {
     remember: tool({
-      description: "Remember something for later sessions: one short, self-contained statement.",
+      description:
+        "Remember something for later sessions: one short, self-contained statement. If it answers " +
+        "with `may_replace`, call settle for each.",
       inputSchema: jsonSchema<{ content: string; category?: string; tags?: string[] }>({
         type: "object",
         properties: {
@@ -37,8 +40,32 @@ export function memoryTools(client: Client, options: MemoryToolOptions = {}) {
       execute: (input) =>
         answered(async () => {
           const { kind, memory, may_replace } = await client.store({ ...input, ...options });
-          const offers = may_replace ?? [];
-          return { kind, id: memory.id, may_replace: offers.map((offer) => offer.memory.id) };
+          const offers = (may_replace ?? []).map((offer) => {
+            const { id, owner, provenance } = offer.memory;
+            const isData = owner !== memory.owner || provenance.trust === "external";
+            return { newer: offer.newer, ...ofMemory(offer.memory, new Set(isData ? [id] : [])) };
+          });
+          return { kind, id: memory.id, may_replace: offers };
+        }),
+    }),
+    settle: tool({
+      description:
+        "Say how two memories that may be states of one thing stand to each other: `newer` holds " +
+        "and the other one does no more, `older` the other way round, `both` hold, or the newer " +
+        "one says all that the older one says (`merge`).",
+      inputSchema: jsonSchema<{ newer: string; older: string; resolution: Resolution }>({
+        type: "object",
+        properties: {
+          newer: { type: "string", description: "`newer` of an entry of `may_replace`." },
+          older: { type: "string", description: "Its `id`." },
+          resolution: { type: "string", enum: ["newer", "older", "both", "merge"] },
+        },
+        required: ["newer", "older", "resolution"],
+      }),
+      execute: ({ newer, older, resolution }) =>
+        answered(async () => {
+          const settled = await client.resolve({ id: newer, resolution, other: [older] });
+          return { id: settled.id, resolution: settled.resolution };
         }),
     }),
     recall: tool({

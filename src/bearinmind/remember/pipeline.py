@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from bearinmind import errors
 from bearinmind.changes import flaw_of_judgement
@@ -351,7 +352,11 @@ class Remember(Update):
         by: Decider,
     ) -> Resolved:
         """Decide which of some memories hold now; an agent does not overturn a person."""
-        return resolve(self.store, scope, memory, others, (resolution, by), self.clock())
+        decide = partial(resolve, self.store, scope, memory, others, (resolution, by), self.clock())
+        try:
+            return decide()
+        except errors.DuplicateLink:  # they were compared in the background meanwhile
+            return decide()
 
     def add_link(self, scope: Scope, link: Link, *, decided: bool = True) -> None:
         """Store a link from elsewhere, with its times; both memories must be there.
