@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -94,7 +95,15 @@ def test_a_reader_that_leaves_early_is_no_error(
     assert process.returncode == 141
 
 
-@pytest.mark.parametrize("args", [["stats", "--json"], ["list"], ["export"]])
+def test_a_closed_output_is_no_bug(command: list[str], remember: Run, place: Path) -> None:
+    remember("Something.")
+    words = " ".join(map(shlex.quote, [*command, "--store", str(place), "list"]))
+    ran = subprocess.run(["sh", "-c", f"{words} >&-"], capture_output=True, check=False, timeout=60)
+
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("args", [["stats", "--json"], ["list"], ["export"], ["--help"]])
 def test_a_full_disk_under_the_output_is_no_bug(
     command: list[str], remember: Run, place: Path, args: list[str]
 ) -> None:

@@ -425,4 +425,9 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         # A terminal that cannot show a character gets a stand-in for it, not an error.
         sys.stdout.reconfigure(errors="replace")
-    app()
+    elif sys.stdout is None:  # it was closed: nobody wants what is printed
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the end
+    try:
+        guarded(app)()
+    except typer.Exit as end:  # what is printed before a command begins failed, such as `--help`
+        sys.exit(end.exit_code)
