@@ -51,6 +51,21 @@ def test_a_flagged_memory_is_sensitive_whatever_it_says(memory: Mind, path: Path
     assert memory.secrets.reveal(kept.id) == "the walrus sleeps at noon"
 
 
+def test_what_is_known_in_clear_is_sealed_when_it_is_stored_as_sensitive(
+    memory: Mind, path: Path
+) -> None:
+    known = memory.store("the walrus sleeps at noon", tags=["zoo"]).memory
+
+    outcome = memory.store("the walrus sleeps at noon", sensitive=True)
+
+    assert isinstance(outcome, AlreadyKnown)
+    assert (outcome.memory.id, outcome.memory.tags) == (known.id, ("zoo",))
+    assert [each.id for each in memory.list()] == [known.id]
+    assert memory.recall("when does the walrus sleep?").hits == ()
+    assert b"walrus" not in bytes_of(path)
+    assert memory.secrets.reveal(known.id) == "the walrus sleeps at noon"
+
+
 def test_an_ordinary_memory_stays_as_it_is_and_needs_no_key(memory: Mind) -> None:
     assert memory.store("the walrus sleeps at noon").memory.content == "the walrus sleeps at noon"
     assert not key_file().exists()

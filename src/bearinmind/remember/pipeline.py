@@ -155,10 +155,17 @@ class Remember(Update):
             kept, sealed = self.boundary.guard(memory)
             return self.store.put(scope, kept, links, sealed)
 
-        outcome = under_present_key(self.boundary.vault, put)
+        outcome = self._sealed_now(scope, memory) or under_present_key(self.boundary.vault, put)
         if isinstance(outcome, AlreadyKnown):
             return self._known(scope, memory, outcome, supersedes)
         return outcome
+
+    def _sealed_now(self, scope: Scope, memory: Memory) -> AlreadyKnown | None:
+        """The memory that says the same in clear, sealed from now on; None if none does."""
+        in_clear = replace(memory, sensitive=False)
+        known = self.store.same_content(scope, in_clear) if memory.sensitive else None
+        sensitive = Changes(sensitive=True)
+        return AlreadyKnown(memory=self.update(scope, known, sensitive)) if known else None
 
     def _known(
         self, scope: Scope, memory: Memory, outcome: AlreadyKnown, supersedes: Sequence[Memory]
