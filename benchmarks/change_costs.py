@@ -26,7 +26,7 @@ from time import perf_counter
 import marks
 import varied
 from bearinmind import Mind
-from bearinmind.text.ids import new_id
+from bearinmind.types import new_id
 from bearinmind.work.status import COMPARE
 from hybrid import made_up_vectors
 

@@ -29,8 +29,8 @@ from time import perf_counter
 
 import marks
 from bearinmind import Mind
-from bearinmind.text.ids import new_id
 from bearinmind.trace import Answer
+from bearinmind.types import new_id
 from bearinmind.work.status import EMBED, EXTRACT
 from hybrid import made_up_vectors
 from varied import VariedSet, memories

@@ -36,7 +36,7 @@ from bearinmind import Mind
 from bearinmind.models import factory
 from bearinmind.models.cross_encoder import CrossEncoder, PairReader
 from bearinmind.protocols import Embedder
-from bearinmind.text.ids import new_id
+from bearinmind.types import new_id
 from made_up import Writer
 
 SMALL, LARGE = 5_452, 100_000

@@ -30,7 +30,7 @@ import marks
 import whole_recall
 from bearinmind import Mind
 from bearinmind.text import analysis
-from bearinmind.text.ids import new_id
+from bearinmind.types import new_id
 from made_up import Writer
 
 SIZES = (5_452, 100_000)

@@ -28,8 +28,7 @@ from bearinmind.protocols import History, LexicalSearch, Store
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.text import analysis
-from bearinmind.text.ids import new_id
-from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId
+from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId, new_id
 from bearinmind_bench import corpus, runner
 from bearinmind_bench.corpus import EmbeddersOfRun
 from bearinmind_bench.evaluation import EvaluationSet

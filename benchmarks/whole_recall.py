@@ -200,6 +200,8 @@ def _is_renamed() -> bool:
 
 def _new_id() -> str:
     module = import_module(f"{NAME}.text.ids" if _is_renamed() else f"{_package()}.ids")
+    if not hasattr(module, "new_id"):
+        module = import_module(f"{NAME}.types")
     name: str = module.new_id()
     return name
 

@@ -15,9 +15,11 @@ import argparse
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 from unittest import mock
 
 from bearinmind_bench import cli, conditions, runner
@@ -97,9 +99,14 @@ def _join(rows: list[Condition], folders: list[Path]) -> None:
     def kept(plan: runner.Plan, _progress: Callable[[int], None]) -> Result:
         return gave[_identity(plan)]
 
+    def each_kept(
+        plan: runner.Plan, arms: Sequence[Mapping[str, Any]], *_: object, **__: object
+    ) -> Iterator[Result]:
+        return (gave[_identity(replace(plan, settings=arm))] for arm in arms)
+
     options = [word for folder in folders for word in ("--data", str(folder))]
     options += [word for row in rows for word in ("--only", row.name)]
-    with mock.patch.object(conditions, "run", kept):
+    with mock.patch.multiple(conditions, run=kept, run_arms=each_kept):
         cli.app(["check", str(ROWS), *options, "--results", str(RESULTS), "--update"])
 
 

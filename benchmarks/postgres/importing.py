@@ -10,7 +10,7 @@ import psycopg
 from bearinmind import Mind
 from bearinmind.config import Settings
 from bearinmind.store.postgres.store import PostgresStore
-from bearinmind.text.ids import new_id
+from bearinmind.types import new_id
 from made_up import Writer
 
 BATCH = 1_000

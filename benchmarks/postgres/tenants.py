@@ -27,8 +27,7 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Embedder
 from bearinmind.store.postgres.lexicon import mark
 from bearinmind.store.postgres.store import PostgresStore
-from bearinmind.text.ids import new_id
-from bearinmind.types import Space, UserId
+from bearinmind.types import Space, UserId, new_id
 from hybrid import made_up_vectors
 from varied import VariedSet
 

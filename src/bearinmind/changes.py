@@ -451,8 +451,8 @@ def flaw_of_judgement(link: Link) -> str | None:
     judgement = link.judgement
     if judgement is None:
         return None
-    of_person = link.kind is LinkKind.SUPERSEDES and judgement.by is Decider.PERSON
-    if link.kind is not LinkKind.OUTDATES and not of_person:
+    is_decided = judgement.by in (Decider.AGENT, Decider.PERSON)
+    if link.kind is not LinkKind.OUTDATES and not (link.kind is LinkKind.SUPERSEDES and is_decided):
         return f"only links of the kind {LinkKind.OUTDATES} have, not {link.kind}"
     if not 0 <= judgement.probability <= 1:
         return f"has the probability {judgement.probability}, which is not between 0 and 1"

@@ -35,7 +35,6 @@ from typing import (
 from bearinmind import errors
 from bearinmind.errors import InvalidJson, MindError
 from bearinmind.errors.flaws import shortened, wrong
-from bearinmind.types import is_in_json, is_sent
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
@@ -385,8 +384,9 @@ def _fields(noun: type) -> Iterable[_Field]:
     hints = typing.get_type_hints(noun, include_extras=True)
     missing = dataclasses.MISSING
     if dataclasses.is_dataclass(noun):
-        for each in filter(is_sent, dataclasses.fields(noun)):
-            yield _Field(each.name, hints[each.name], each.default, each.default_factory)
+        for each in dataclasses.fields(noun):
+            if each.metadata.get("sent", True):
+                yield _Field(each.name, hints[each.name], each.default, each.default_factory)
         return
     defaults = noun._field_defaults  # type: ignore[attr-defined]
     for name in noun._fields:  # type: ignore[attr-defined]
@@ -397,7 +397,7 @@ def _properties(noun: type) -> Iterable[tuple[str, Any]]:
     """The properties of a noun that belong to its JSON, with their types."""
     for base in noun.__mro__:
         for name, value in vars(base).items():
-            if isinstance(value, property) and value.fget and is_in_json(value.fget):
+            if isinstance(value, property) and hasattr(value.fget, "in_json"):
                 yield name, typing.get_type_hints(value.fget)["return"]
 
 

@@ -7,6 +7,7 @@ A setting comes from, first match wins: the caller (a command-line option), the 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -31,13 +32,14 @@ from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.settings import SettingFields
 from bearinmind.text import embedded_text
 from bearinmind.text.addresses import (
+    EMBEDDED,
+    EmbeddedStore,
     StoreFile,
     StoreName,
     StoreServer,
     address_of,
     fingerprint,
     is_safe,
-    store_name,
 )
 
 PREFIX = "BEARINMIND_"
@@ -348,3 +350,52 @@ def _shown(name: str, value: object) -> str:
     """A value as an error quotes it; a secret is not shown."""
     field = Settings.model_fields.get(name)
     return "(not shown)" if field and "SecretStr" in str(field.annotation) else shortened(value)
+
+
+# ---- the name of a store -------------------------------------------------------------------------
+
+_STORE_HINT = (
+    "Give the path of a file, the URL of a Postgres server such as "
+    "postgresql://user@host:5432/database, or `postgres` for a server that is run for you."
+)
+_OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_CONNECTION_STRING = re.compile(r"(host|hostaddr|dbname|user|port|service|password)\s*=")
+
+
+def store_name(value: object) -> StoreName:
+    """The store that a text names; a `Path` is always a file. Raises `InvalidSetting`."""
+    match value:
+        case StoreFile() | StoreServer() | EmbeddedStore():
+            return value
+        case Path():
+            return StoreFile(_expanded(value))
+        case str():
+            return _named(value)
+    raise errors.InvalidSetting(f"{value!r} names no store", hint=_STORE_HINT)
+
+
+def _named(text: str) -> StoreName:
+    if not text.strip():
+        raise errors.InvalidSetting("the name of the store is empty", hint=_STORE_HINT)
+    if text.startswith(("postgres://", "postgresql://")):
+        return StoreServer.at(text)
+    if text == EMBEDDED:
+        return EmbeddedStore(None)
+    kind, colon, folder = text.partition(":")
+    if colon and kind == EMBEDDED:
+        if not folder:
+            raise errors.InvalidSetting(f"{text!r} names no folder", hint=_STORE_HINT)
+        return EmbeddedStore(_expanded(Path(folder)))
+    scheme = _OTHER_SCHEME.match(text)
+    if scheme:
+        raise errors.InvalidSetting(f"there is no kind of store {scheme[0]!r}", hint=_STORE_HINT)
+    if kind == "postgresql" or _CONNECTION_STRING.match(text):
+        raise errors.InvalidSetting("a Postgres server is named by its URL", hint=_STORE_HINT)
+    return StoreFile(_expanded(Path(text)))
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as exc:
+        raise errors.InvalidSetting(f"{str(path)!r}: {exc}") from exc

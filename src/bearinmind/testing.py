@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.text import ids
-from bearinmind.types import MemoryId
+from bearinmind.types import ID_ALPHABET, ID_LENGTH, MemoryId
 
 
 class TemporaryStore(SqliteStore):
@@ -65,11 +64,11 @@ class FixedClock:
 def counting_ids() -> Callable[[], MemoryId]:
     """A source of valid ids that sort as they are made: 000100000000, 000200000000, ..."""
     counter = itertools.count(1)
-    base = len(ids.ALPHABET)
+    base = len(ID_ALPHABET)
 
     def new_id() -> MemoryId:
         number = next(counter)
-        digits = [ids.ALPHABET[number // base**place % base] for place in (3, 2, 1, 0)]
-        return MemoryId("".join(digits).ljust(ids.LENGTH, ids.ALPHABET[0]))
+        digits = [ID_ALPHABET[number // base**place % base] for place in (3, 2, 1, 0)]
+        return MemoryId("".join(digits).ljust(ID_LENGTH, ID_ALPHABET[0]))
 
     return new_id

@@ -319,6 +319,14 @@ class Answer:
     trace: Trace
 
     @property
+    def over_budget(self) -> Dropped | None:
+        """The best match with its size, if the budget has no room for it."""
+        best = [each.id for each in self.trace.judged[:1]]
+        dropped = self.trace.dropped if self.query.budget_bytes is not None else ()
+        over = (x for x in dropped if x.id in best and isinstance(x.reason, OverBudget))
+        return next(over, None)
+
+    @property
     def displayed(self) -> tuple[Memory, ...]:
         """The memories in the order in which they are displayed: earlier states under their hit."""
         return tuple(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple, NewType, TypeVar
+from typing import Final, NamedTuple, NewType, TypeVar
 
 from bearinmind.errors import InvalidChange, InvalidInput
 
 #: Metadata of a field that is never written as JSON, nor read; see `bearinmind.codec`.
-NEVER_SENT: Final[Mapping[str, bool]] = MappingProxyType({"sent": False})
+NEVER_SENT: Final[Mapping[str, bool]] = {"sent": False}
 Getter = TypeVar("Getter", bound=Callable[..., object])
 
 
@@ -23,18 +23,25 @@ def in_json(getter: Getter) -> Getter:
     return getter
 
 
-def is_in_json(getter: Callable[..., object]) -> bool:
-    """Whether a property is written as JSON."""
-    return hasattr(getter, "in_json")
-
-
-def is_sent(field: Field[Any]) -> bool:
-    """Whether a field of a noun is written as JSON."""
-    return bool(field.metadata.get("sent", True))
-
-
 MemoryId = NewType("MemoryId", str)
 UserId = NewType("UserId", str)
+
+#: Crockford's base 32: digits and letters without i, l, o and u, which are misread or misheard.
+ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+#: 12 characters are 60 random bits: among ten million memories the odds of any collision are 1 in
+#: 20,000, and the store refuses an id that it already holds.
+ID_LENGTH = 12
+
+
+def new_id() -> MemoryId:
+    """A fresh random id. Random rather than ordered by time, so that short prefixes tell apart."""
+    bits = secrets.randbits(5 * ID_LENGTH)
+    return MemoryId("".join(ID_ALPHABET[bits >> 5 * place & 31] for place in range(ID_LENGTH)))
+
+
+def is_id(text: str) -> bool:
+    """Whether a text is a whole memory id, as stored."""
+    return len(text) == ID_LENGTH and set(text) <= set(ID_ALPHABET)
 
 
 class Trust(StrEnum):
@@ -112,13 +119,6 @@ class Right(StrEnum):
 
     READ = "read"
     WRITE = "write"  #: also update, delete and restore it
-
-
-class Whose(StrEnum):
-    """Owners of listed memories in a word; any other owner is given by name."""
-
-    ME = "me"  #: the user who asks
-    OTHERS = "others"  #: all users who share something with them
 
 
 class Access(StrEnum):

@@ -16,11 +16,11 @@ from psycopg import sql
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.config import Settings
+from bearinmind.config import Settings, store_name
 from bearinmind.protocols import Store
 from bearinmind.store import backup
 from bearinmind.store.factory import Access, open_store
-from bearinmind.text.addresses import StoreFile, store_name
+from bearinmind.text.addresses import StoreFile
 from support.full_store import Life, everything, rows
 from support.postgres_server import Databases
 

@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bearinmind.config import store_name
 from bearinmind.errors import VersionConflict
 from bearinmind.protocols import History, Job, Store
 from bearinmind.store.factory import open_store
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.rows import from_time
-from bearinmind.text.addresses import store_name
 from bearinmind.types import Memory, MemoryId, Scope, Space, UserId
 from support.extractors import after, extraction_of
 from support.processes import wait_until
@@ -49,7 +49,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 import numpy as np
 from bearinmind.store.factory import open_store
-from bearinmind.text.addresses import store_name
+from bearinmind.config import store_name
 
 store = open_store(store_name(sys.argv[1]))
 now, notes, lives = datetime.fromisoformat(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])

@@ -12,11 +12,11 @@ import psycopg
 import pytest
 
 from bearinmind import errors
+from bearinmind.config import store_name
 from bearinmind.protocols import AuditEntry, Store
 from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import Compared, Move, open_move
 from bearinmind.store.transfer import TABLES
-from bearinmind.text.addresses import store_name
 from bearinmind.types import Memory, Space
 from support.extractors import mention, read_all
 from support.full_store import LATER, NOON, OWNERS, THIRD, Life, everything

@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from bearinmind import errors
+from bearinmind.config import store_name
 from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import open_move
-from bearinmind.text.addresses import store_name
 from support.full_store import Life, everything
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")

@@ -23,11 +23,10 @@ from bearinmind.config import Settings
 from bearinmind.models import factory
 from bearinmind.models.embedders import ActiveSpace
 from bearinmind.protocols import Leg, Page, Store
-from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.lockout import locked_out
 from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.scores import Adjustments, Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.selection import Selection
 from bearinmind.surfaces.cli import app
 from bearinmind.trace import Dropped, Judged, LegReport

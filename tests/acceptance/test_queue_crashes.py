@@ -16,9 +16,9 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
+from bearinmind.config import store_name
 from bearinmind.protocols import History, WorkCount, WorkState
 from bearinmind.store.factory import open_store
-from bearinmind.text.addresses import store_name
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
@@ -34,7 +34,7 @@ import sys
 from datetime import datetime, timedelta
 import numpy as np
 from bearinmind.store.factory import open_store
-from bearinmind.text.addresses import store_name
+from bearinmind.config import store_name
 
 def vector(memory):
     return np.random.default_rng(int(memory.content.split()[1])).standard_normal(32)

@@ -12,11 +12,10 @@ import psycopg
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.config import Settings
+from bearinmind.config import Settings, store_name
 from bearinmind.store.factory import open_store
 from bearinmind.surfaces.cli.demo import script
 from bearinmind.testing import FixedClock, counting_ids
-from bearinmind.text.addresses import store_name
 from bearinmind.trace import Answer
 from bearinmind.types import Link, MemoryId, State
 from bearinmind_bench import corpus

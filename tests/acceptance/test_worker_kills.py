@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.config import Settings
+from bearinmind.config import Settings, store_name
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind.store.factory import open_store
-from bearinmind.text.addresses import store_name
 from bearinmind.types import Filter
 from support.embedders import WordEmbedder
 
@@ -44,7 +43,7 @@ from support.embedders import WordEmbedder
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.store.factory import open_store
-from bearinmind.text.addresses import store_name
+from bearinmind.config import store_name
 from bearinmind.work.handlers import Embedding
 from bearinmind.work.status import EMBED
 from bearinmind.work.worker import Worker

@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from bearinmind.protocols import Page, Store
-from bearinmind.recall.history import Owner, listing
+from bearinmind.recall.history import Owner, Whose, listing
 from bearinmind.types import (
     Filter,
     Link,
@@ -21,7 +21,6 @@ from bearinmind.types import (
     Share,
     State,
     UserId,
-    Whose,
 )
 from support.extractors import HOUR, Make, after, deleted
 

@@ -36,7 +36,7 @@ from bearinmind.types import (
     Stored,
 )
 from support.few_lives import lead_few_lives
-from support.memory_model import MemoryModel
+from support.memory_model import BY_AN_AGENT, MemoryModel
 
 WORDS = ["walrus", "walruses", "seal", "otter", "parseConfig", "parse_config", "3.11.7", "the"]
 CATEGORIES = st.sampled_from(["facts", "people", "Decision"])
@@ -136,7 +136,7 @@ class SideBySide(RuleBasedStateMachine):
         assert isinstance(outcome, Stored | AlreadyKnown)
         ends = (outcome.memory.id, LinkKind.SUPERSEDES, old)
         if self.model.refusal(*ends) is None:  # what is known already supersedes it, too
-            self.model.link(*ends, self.clock())
+            self.model.link(*ends, self.clock(), BY_AN_AGENT)
         return made
 
     def _remember(self, outcome: object, twin: Memory | None) -> Made:

@@ -19,12 +19,11 @@ import pytest
 
 from bearinmind import Client
 from bearinmind.app import Mind
-from bearinmind.config import Settings
+from bearinmind.config import Settings, store_name
 from bearinmind.store import backup, backup_files
 from bearinmind.store.factory import Access
 from bearinmind.store.postgres import schema as postgres_schema
 from bearinmind.store.sqlite import file as sqlite_schema
-from bearinmind.text.addresses import store_name
 from support.http_server import serving
 from support.server_thread import on_thread
 from support.upgrade_story import CONTENTS, SECRET, VAULT_KEY, converse, told

@@ -23,6 +23,7 @@ from bearinmind.changes import (
     share_subject,
 )
 from bearinmind.concepts import Merge, Role
+from bearinmind.config import store_name
 from bearinmind.errors import MindError
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import (
@@ -42,7 +43,6 @@ from bearinmind.store.factory import Access as Connecting
 from bearinmind.store.factory import open_source
 from bearinmind.store.migrate_store import Digest
 from bearinmind.store.transfer import TABLES
-from bearinmind.text.addresses import store_name
 from bearinmind.types import (
     Access,
     Decider,

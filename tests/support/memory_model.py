@@ -10,7 +10,9 @@ from itertools import product
 
 from bearinmind.errors import AlreadyDeleted, DuplicateLink, MindError, SelfLink, SupersedeCycle
 from bearinmind.protocols import Statistics
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, State
+from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, State
+
+BY_AN_AGENT = Judgement(probability=1.0, by=Decider.AGENT)
 
 
 class MemoryModel:
@@ -33,9 +35,16 @@ class MemoryModel:
         del self.versions[id]
         self.links = [link for link in self.links if id not in (link.source, link.target)]
 
-    def link(self, source: MemoryId, kind: LinkKind, target: MemoryId, at: datetime) -> None:
+    def link(
+        self,
+        source: MemoryId,
+        kind: LinkKind,
+        target: MemoryId,
+        at: datetime,
+        judgement: Judgement | None = None,
+    ) -> None:
         """Two memories are linked."""
-        link = Link(source=source, kind=kind, target=target, created_at=at, removed_at=None)
+        link = Link(source=source, kind=kind, target=target, created_at=at, judgement=judgement)
         self.links.append(link)
 
     def unlink(self, source: MemoryId, kind: LinkKind, target: MemoryId, at: datetime) -> None:
@@ -45,12 +54,14 @@ class MemoryModel:
 
     def bridge(self, middle: MemoryId, at: datetime) -> None:
         """A memory was deleted: what supersedes it now supersedes what it had superseded."""
-        chain = [(x.source, x.target) for x in self.holding() if x.kind is LinkKind.SUPERSEDES]
-        above = [source for source, target in chain if target == middle]
-        below = [target for source, target in chain if source == middle]
-        for ends in product(above, below):
-            if ends not in chain:
-                self.link(ends[0], LinkKind.SUPERSEDES, ends[1], at)
+        chain = [x for x in self.holding() if x.kind is LinkKind.SUPERSEDES]
+        there = {(x.source, x.target) for x in chain}
+        above = [x for x in chain if x.target == middle]
+        below = [x for x in chain if x.source == middle]
+        for newer, older in product(above, below):
+            if (newer.source, older.target) not in there:
+                judgement = newer.judgement or older.judgement  # a person's if both are
+                self.link(newer.source, LinkKind.SUPERSEDES, older.target, at, judgement)
 
     def _like(self, source: MemoryId, kind: LinkKind, target: MemoryId) -> list[Link]:
         ends = (source, kind, target)

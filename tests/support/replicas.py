@@ -11,7 +11,7 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Store
-from bearinmind.sync.model import SyncReport
+from bearinmind.sync.replica import SyncReport
 from bearinmind.testing import FixedClock
 from bearinmind.vault.keys import Key
 from support.embedders import WordEmbedder

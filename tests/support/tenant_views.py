@@ -11,9 +11,9 @@ import pytest
 from bearinmind.concepts import Role
 from bearinmind.protocols import Page, Store
 from bearinmind.recall import history
-from bearinmind.recall.history import listing
+from bearinmind.recall.history import Whose, listing
 from bearinmind.text import analysis
-from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, Space, State, Whose
+from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, Space, State
 from support.tenants import Edge, Tenants, Thing
 
 WORDS = ["heron", "otter", "gannet", "dunlin"]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from bearinmind.config import store_name
 from bearinmind.errors import StoreUnfinished
 from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import open_move
-from bearinmind.text.addresses import store_name
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("by_words")

@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from bearinmind.config import store_name
 from bearinmind.store.postgres.embedded import EmbeddedServer
-from bearinmind.text.addresses import store_name
 from support.bench_sets import small_set
 
 Run = Callable[..., Any]

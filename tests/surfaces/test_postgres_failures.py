@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from bearinmind.text.addresses import store_name
+from bearinmind.config import store_name
 from support.processes import end_workers, wait_until, workers
 
 Run = Callable[..., Any]

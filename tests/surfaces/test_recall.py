@@ -199,6 +199,13 @@ def test_a_query_without_an_answer_is_not_an_error(run: Run, remember: Run, quer
     assert "Nothing relevant is stored." in ran.out
 
 
+def test_a_match_that_is_over_the_budget_is_not_told_as_nothing(run: Run, remember: Run) -> None:
+    id_ = remember("The walrus lives in the harbour of Oslo")
+    ran = run("recall", "where does the walrus live", "--budget", "20")
+    over = f"the best match, {id_}, needs 39 bytes, 20 were left in the budget."
+    assert (ran.out, ran.code) == (f"Nothing relevant fits: {over}\n", 0)
+
+
 def test_a_failing_leg_is_said_and_exits_with_5_when_it_was_the_only_one(
     run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

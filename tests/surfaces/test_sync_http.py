@@ -31,8 +31,7 @@ from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.sync import wire
 from bearinmind.sync.model import Arrived, Operation, Pulled
 from bearinmind.sync.wire import HttpSyncServer
-from bearinmind.text import ids
-from bearinmind.types import Memory, Provenance, UserId
+from bearinmind.types import Memory, Provenance, UserId, new_id
 from support.faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
 from support.http_server import Serving, serving
 
@@ -61,7 +60,7 @@ def replica(url: str, key: str | None, owner: UserId = ADA) -> HttpSyncServer:
 
 def operation(content: str = "the walrus eats fish") -> Operation:
     """A memory of another machine, which the server does not know yet."""
-    id_ = ids.new_id()
+    id_ = new_id()
     made = datetime(2026, 11, 14, 9, 30, 0, 123_456, tzinfo=UTC)
     memory = Memory(
         id=id_,
@@ -149,7 +148,7 @@ def test_an_operation_that_is_too_large_is_refused_and_the_others_go_on(
     ada: HttpSyncServer,
 ) -> None:
     epoch = ada.pull("", 0, 10).epoch
-    huge = Operation(memory_subject(ids.new_id()), 0, Gone(("f" * 60,) * 1_000))
+    huge = Operation(memory_subject(new_id()), 0, Gone(("f" * 60,) * 1_000))
 
     taken, refused = ada.push(epoch, [operation(), huge])
 

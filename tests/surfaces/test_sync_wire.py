@@ -29,8 +29,9 @@ from bearinmind.protocols import Gone, History, Sealed, SubjectState
 from bearinmind.surfaces.verbs import sync_verbs as rows
 from bearinmind.sync import wire
 from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector
-from bearinmind.text import ids
 from bearinmind.types import (
+    ID_ALPHABET,
+    ID_LENGTH,
     Decider,
     Judgement,
     Link,
@@ -48,7 +49,7 @@ ADA = UserId("ada")
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 some_text = texts.filter(lambda text: text not in {"", ADA})
-memory_ids = st.text(ids.ALPHABET, min_size=ids.LENGTH, max_size=ids.LENGTH).map(MemoryId)
+memory_ids = st.text(ID_ALPHABET, min_size=ID_LENGTH, max_size=ID_LENGTH).map(MemoryId)
 moments = st.datetimes(
     min_value=datetime(2, 1, 1),  # noqa: DTZ001  hypothesis adds the zone
     max_value=datetime(9998, 1, 1),  # noqa: DTZ001

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from bearinmind.app import Mind
 from support.claude_code import Hooked, hooked
 from support.clients import KINDS, client_of
 from support.http_server import Serving, serving
-from support.mcp import answer, finished, over_stdio, refusal, text_of
+from support.mcp import answer, finished, over_http, over_stdio, refusal, text_of
 
 Run = Callable[..., Any]
 MARK = "outdated since 3 June 2025 by"
@@ -51,6 +52,13 @@ def test_a_person_decides_on_the_command_line(run: Run, states: list[str]) -> No
     assert run("resolve", old, "newer").code == 3
 
 
+def test_what_is_stored_to_supersede_on_the_command_line_is_a_persons_word(
+    run: Run, states: list[str]
+) -> None:
+    run("store", "Buildkite runs our builds.", "--supersedes", states[1])
+    assert "decided by a person" in " ".join(run("history", "our", "builds").out.split())
+
+
 def test_a_history_shows_each_state_with_its_span_its_source_and_who_decided(
     run: Run, states: list[str]
 ) -> None:
@@ -64,6 +72,32 @@ def test_a_history_shows_each_state_with_its_span_its_source_and_who_decided(
     [chain] = run("history", "our builds", "--json").json["chains"]
     assert [state["memory"]["id"] for state in chain] == states
     assert run("history", "zeppelin").out == "No memory matches.\n"
+
+
+def test_states_of_one_day_have_the_time(run: Run, remember: Run, by_words: None) -> None:
+    texts = [f"{each} runs our builds." for each in ("Make", "Jenkins", "Actions")]
+    times = ["2025-06-03T08:30", "2025-06-03T14:05:10", "2025-06-03T14:05:20"]
+    ids = [remember(text, "--created-at", at) for text, at in zip(texts, times, strict=True)]
+    run("resolve", ids[1], "newer", "--other", ids[0])
+    run("resolve", ids[2], "newer", "--other", ids[1])
+
+    spans = [line.split("  ")[0] for line in run("history", "our builds").out.splitlines()[::2]]
+    assert spans == [
+        "from 3 June 2025 08:30 UTC until 3 June 2025 14:05:10 UTC",
+        "from 3 June 2025 14:05:10 UTC until 3 June 2025 14:05:20 UTC",
+        "from 3 June 2025 14:05:20 UTC until now",
+    ]
+    recalled = run("recall", "what runs our builds?").out
+    assert f"until 3 June 2025 14:05:10 UTC: {texts[0]}" in recalled
+
+
+def test_a_question_when_gets_the_beginning_of_each_state(run: Run, states: list[str]) -> None:
+    old, new = states
+    run("resolve", new, "newer", "--other", old)
+
+    since_when = run("recall", "since when does Jenkins or Actions run our builds?").out
+    assert "   from 12 May 2024 until 3 June 2025: Jenkins runs our builds." in since_when
+    assert "   until 3 June 2025: Jenkins" in run("recall", "what runs our builds?").out
 
 
 def test_lists_mark_what_is_outdated_and_a_brief_leaves_it_out(run: Run, states: list[str]) -> None:
@@ -191,6 +225,11 @@ def test_what_a_tool_decides_is_an_agents_word(path: Path) -> None:
             brief = await client.read_resource("bearinmind://brief")
             assert "Jenkins" not in str(brief.contents)
             assert "Actions" in str(brief.contents)
+            again = {"content": "Buildkite runs our builds.", "supersedes": [new]}
+            await answer(client, "memory_store", **again)
+            changes = await answer(client, "memory_history", thing="our builds")
+            by = [x["outdated"]["decided_by"] for x in changes["chains"][0][:-1]]
+            assert by == ["person", "agent"]
 
     finished(drive())
 
@@ -211,6 +250,48 @@ def test_an_agent_settles_what_it_stored_and_recalls_the_present_first(path: Pat
             plain = await answer(client, "memory_recall", **query, group="off")
             marks = {hit["memory"]["id"]: hit.get("outdated") for hit in plain["hits"]}
             assert (marks[old]["by"], marks[new]) == (new, None)
+
+    finished(drive())
+
+
+async def told_with_the_next_answer(one: Client, other: Client, mind: Mind) -> None:
+    """What is found in the background is asked later where the memory was stored, and only once."""
+    new = (await answer(one, "memory_store", content=SWITCHED))["memory"]
+    before = {"content": "Jenkins runs our builds.", "created_at": "2024-05-12"}
+    old = (await answer(one, "memory_store", **before))["memory"]
+    mind.work.run()
+    elsewhere = await answer(other, "memory_store", content="Lena waters the plants.")
+    assert "may_replace" not in elsewhere
+    stored = await answer(one, "memory_store", content="Ben is on holiday.")
+    [offer] = stored["may_replace"]
+    assert (offer["newer"], offer["memory"]["id"]) == (new["id"], old["id"])
+    assert "may_replace" not in await answer(one, "memory_store", content="The tea is green.")
+    sessions = [mind.get(x).provenance.session for x in (new["id"], elsewhere["memory"]["id"])]
+    assert all(sessions)
+    assert sessions[0] != sessions[1]
+    said = await answer(one, "memory_store", content="The roof is red.", session="monday")
+    assert mind.get(said["memory"]["id"]).provenance.session == "monday"
+
+
+def test_a_connection_of_mcp_is_a_session_that_is_told_later_what_it_may_replace(
+    path: Path,
+) -> None:
+    async def drive() -> None:
+        with Mind.open(path, embedder="none", worker="off") as mind:
+            async with (
+                over_stdio("--store", path, "mcp", embedder="none") as one,
+                over_stdio("--store", path, "mcp", embedder="none") as other,
+            ):
+                await told_with_the_next_answer(one, other, mind)
+
+    finished(drive())
+
+
+def test_over_http_each_connection_of_mcp_is_such_a_session(server: Serving) -> None:
+    async def drive() -> None:
+        key = server.key("ada")
+        async with over_http(server.url, key) as one, over_http(server.url, key) as other:
+            await told_with_the_next_answer(one, other, server.bearinmind.for_user("ada"))
 
     finished(drive())
 

@@ -110,6 +110,31 @@ def test_each_row_tells_how_far_it_is(folder: Path) -> None:
     assert sum(done) == 200
 
 
+def test_rows_that_write_the_same_share_a_store_and_give_the_same(
+    folder: Path, figures: dict[str, float]
+) -> None:
+    """They are run side by side, and each gives what it gives alone."""
+    begun: list[tuple[str, int]] = []
+
+    def started(condition: Condition, steps: int) -> Callable[[int], None]:
+        begun.append((condition.name, steps))
+        return lambda _more: None
+
+    words = {"embedder": "none", "extractor": "none"}
+    apart = row(name="words", settings=words)
+    baseline = row(name="baseline", retriever="fts5-porter")
+    twin = row(name="twin", settings={"pool": 9})
+    *_, same = found = check([row(), apart, baseline, twin], [folder], started=started)
+    assert begun == [("product", 200), ("twin", 40), ("words", 200), ("baseline", 200)]
+    assert [each.condition.name for each in found] == ["product", "words", "baseline", "twin"]
+    assert found[0].result is not None
+    assert found[0].result.overall == figures
+    (alone,) = checked(folder, twin)
+    assert alone.result is not None
+    assert same.result is not None
+    assert [r.ranked for r in same.result.rows] == [r.ranked for r in alone.result.rows]
+
+
 # ---- the files ---------------------------------------------------------------------------------
 
 

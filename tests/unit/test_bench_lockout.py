@@ -13,9 +13,8 @@ from bearinmind import config
 from bearinmind.app import Mind
 from bearinmind.config import LEGS
 from bearinmind.protocols import Fusion
-from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lockout import adjusted_out, locked_out
+from bearinmind.recall.scores import Adjustments, Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Ranking, Trust
 

@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.selection import Selection, heads, present
+from bearinmind.recall.scores import Adjustments
+from bearinmind.recall.selection import Budget, Selection, heads, present
 from bearinmind.trace import BelowLimit, Judged, OverBudget, SaysTheSame, Span
 from bearinmind.types import (
+    Decider,
     Link,
     LinkKind,
     Memory,
     MemoryId,
+    Outdated,
     Placing,
     Provenance,
     Query,
@@ -166,7 +168,8 @@ def choose(
     memories: list[Memory], query: Query, selection: Selection | None = None
 ) -> tuple[list[MemoryId], dict[MemoryId, object]]:
     held = {memory.id: memory for memory in memories}
-    chosen, dropped = (selection or Selection())(query, judged(memories), held)
+    budget = Budget(query.budget_bytes)
+    chosen, dropped = (selection or Selection())(query, judged(memories), held, budget, {})
     return [each.id for each in chosen], {each.id: each.reason for each in dropped}
 
 
@@ -183,6 +186,20 @@ def test_a_memory_fits_the_budget_whole_or_not_at_all(make: Make, ask: Ask) -> N
     assert dropped == {four.id: OverBudget(size=4, left=2)}
     assert choose([six], ask(budget_bytes=5)) == ([], {six.id: OverBudget(size=6, left=5)})
     assert choose([six], ask(budget_bytes=6)) == ([six.id], {})
+
+
+def test_an_outdated_memory_fits_with_the_one_that_outdates_it_or_not_at_all(
+    make: Make, ask: Ask
+) -> None:
+    old, new, other = make("sixsix"), make("four"), make("two")
+    held = {memory.id: memory for memory in (old, new, other)}
+    mark = Outdated(by=new.id, until=new.created_at, probability=1.0, decided_by=Decider.PERSON)
+    for most, expected in ((9, [new, other]), (10, [old, new]), (13, [old, new, other])):
+        chosen, dropped = Selection()(
+            ask(), judged([old, new, other]), held, Budget(most), {old.id: mark}
+        )
+        assert [each.id for each in chosen] == [each.id for each in expected]
+        assert len(chosen) + len(dropped) == len(held)
 
 
 def test_the_same_words_are_chosen_once(make: Make, ask: Ask) -> None:
@@ -269,7 +286,7 @@ def test_every_candidate_is_chosen_or_dropped_exactly_once(
     held = {memory.id: memory for memory in memories}
     candidates = judged(memories)
     query = ask(limit=limit, budget_bytes=budget)
-    chosen, dropped = Selection()(query, candidates, held)
+    chosen, dropped = Selection()(query, candidates, held, Budget(budget), {})
     told = [each.id for each in chosen] + [each.id for each in dropped]
     assert sorted(told) == sorted(held)
     assert len(chosen) <= limit

@@ -90,7 +90,7 @@ def _strategy(hint: Any) -> st.SearchStrategy[Any]:  # noqa: C901, PLR0911  one 
 def _noun(noun: type) -> st.SearchStrategy[Any]:
     hints = typing.get_type_hints(noun)
     if dataclasses.is_dataclass(noun):
-        sent = [each.name for each in dataclasses.fields(noun) if nouns.is_sent(each)]
+        sent = [each.name for each in dataclasses.fields(noun) if each.metadata != nouns.NEVER_SENT]
     else:
         sent = [*noun._fields]  # type: ignore[attr-defined]
     return st.builds(noun, **{name: _strategy(hints[name]) for name in sent})

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -191,6 +192,20 @@ def test_what_fails_in_another_thread_is_a_failure(monkeypatch: pytest.MonkeyPat
     failed = threading.Event()
     with pytest.raises(ValueError, match=r"\[\d\]"):
         cross_encoder._side_by_side(run, [[0], [1], [2]])
+
+
+def test_a_thread_reads_alone_once_the_process_gives_it_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bearinmind.models.cross_encoder.most_threads", lambda: 2)
+    ended = ThreadPoolExecutor()
+    ended.shutdown()
+    monkeypatch.setattr("bearinmind.models.cross_encoder._BESIDE", ended)
+
+    def run(batch: list[int]) -> list[float]:
+        return [*map(float, batch)]
+
+    assert cross_encoder._side_by_side(run, [[0], [1], [2]]) == [[0], [1], [2]]
 
 
 def test_many_threads_get_their_own_scores(tmp_path: Path) -> None:

@@ -147,6 +147,25 @@ def test_what_was_settled_elsewhere_waits_no_more_and_is_closed(
     assert ada.curation.review(propose=True).proposals == ()
 
 
+def test_the_ends_of_a_chain_that_is_decided_are_not_asked_about(
+    ada: Mind, pair: Pair, clock: FixedClock
+) -> None:
+    again = ada.store("The Atlas builds are back on Jenkins.").memory.id
+    infer(ada, again, pair.newer, 0.95)
+    infer(ada, again, pair.older, 0.65)
+    ends = again, pair.older
+    assert ends in [each.memories for each in ada.curation.review(propose=True).proposals]
+    memories = ada.list()
+    ada.resolve(pair.newer, "newer", pair.older)
+    assert ada.conflicts(memories) == ada.conflicts([ada.get(pair.older)]) == []
+    ada.resolve(again, "newer", pair.newer)
+    assert ada.curation.proposals() == []
+    assert ada.curation.review(since=None).proposals == ()
+    ada.resolve(pair.newer, "both", pair.older)
+    [conflict] = ada.conflicts(memories)
+    assert (conflict.newer, conflict.older) == ends
+
+
 def test_a_decision_that_comes_late_is_refused_and_changes_nothing(ada: Mind, pair: Pair) -> None:
     found = proposed(ada)
     ada.resolve(pair.newer, "both", pair.older)

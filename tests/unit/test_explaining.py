@@ -150,6 +150,23 @@ def test_an_earlier_state_whose_present_one_is_below_the_limit_is_told_the_limit
     assert [each.id for each in shown[1:]] == [new.id, old.id]
 
 
+def test_an_earlier_state_whose_present_one_is_folded_away_is_as_unlikely(
+    open_memory: Open,
+) -> None:
+    memory = open_memory()
+    old = memory.store("The walrus lives in Oslo.").memory
+    new = memory.store("The walrus lives in Bergen.").memory
+    memory.resolve(new.id, "newer", old.id)
+    text, sure = "what does the walrus eat?", 0.99
+    dropped = dict(memory.recall(text, min_probability=sure).trace.dropped)
+    assert dropped[old.id] == dropped[new.id]
+    answer = memory.why_not(text, old.id, min_probability=sure)
+    assert answer.reason.startswith("unlikely to answer: ")
+    assert answer.remedy == "ask for all hits"
+    [hit] = memory.recall(text, min_probability=sure, all=True).hits
+    assert [state.memory.id for state in hit.earlier] == [old.id]
+
+
 def test_an_earlier_memory_names_the_newer_one_that_was_put_before_it(memory: Mind) -> None:
     old = memory.store("The walrus lives in Oslo.").memory
     new = memory.store("The walrus lives in Bergen by the grey water.").memory
@@ -228,6 +245,25 @@ def test_a_memory_over_the_budget_is_told_a_budget_that_admits_it(open_memory: O
     answer = memory.why_not("budget", last.id, budget_bytes=60)
     assert "needs 61 bytes" in answer.reason
     assert last.id in follow(open_memory, "budget", answer, budget_bytes=60)
+
+
+def test_an_earlier_state_over_the_budget_is_told_a_budget_that_admits_it(
+    open_memory: Open,
+) -> None:
+    memory = open_memory()
+    old = memory.store("The walrus lives in Oslo.").memory
+    new = memory.store("The walrus lives in Bergen.").memory
+    memory.store("The walrus sings.")
+    memory.resolve(new.id, "newer", old.id)
+    text, budget = "where does the walrus live?", 60
+    answer = memory.recall(text, budget_bytes=budget)
+    assert answer.hits[0].memory.id == new.id
+    assert sum(len(each.content.encode()) for each in answer.displayed) <= budget
+    told = memory.why_not(text, old.id, budget_bytes=budget)
+    assert told.reason == "needs 25 bytes, 16 were left in the budget"
+    [bytes_] = re.findall(r"^a budget of (\d+) bytes$", told.remedy)
+    displayed = memory.recall(text, budget_bytes=int(bytes_)).displayed
+    assert old.id in [each.id for each in displayed]
 
 
 def test_an_unlikely_memory_is_told_to_be_asked_for(open_memory: Open) -> None:

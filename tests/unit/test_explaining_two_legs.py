@@ -110,6 +110,18 @@ def leg_of(answer: WhyNot, name: str) -> LegPosition:
     return position
 
 
+def test_a_weak_guess_without_evidence_is_told_to_be_asked_for(open_both: Open) -> None:
+    memory = open_both()
+    filled(memory, 60)
+    weak = memory.recall("walrus seal", limit=60).weak
+    lonely = [hit for hit in weak if not any(x.evidence > 0 for x in hit.placings.values())]
+    assert lonely
+    answer = memory.why_not("walrus seal", lonely[-1].memory.id, limit=60)
+    assert answer.reason.startswith("unlikely to answer: ")
+    assert answer.remedy == "ask for all hits"
+    assert lonely[-1].memory.id in follow(open_both, "walrus seal", answer, limit=60)
+
+
 def test_both_legs_say_where_they_have_the_memory_and_how_sure_they_are(open_both: Open) -> None:
     memory = open_both()
     filled(memory, 60)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bearinmind.protocols import Fusion
-from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
+from bearinmind.recall.scores import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.types import Candidate, MemoryId, Placing, Ranking
 
 FUSIONS: list[Fusion] = [

@@ -13,8 +13,8 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import HashEmbedder
-from bearinmind.recall.fusion import Calibrated
 from bearinmind.recall.graph_leg import GraphLeg, Spread
+from bearinmind.recall.scores import Calibrated
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock
 from bearinmind.trace import Answer, LegReport

@@ -15,9 +15,9 @@ import pytest
 import arms
 from bearinmind.concepts import ConceptName, Kind, Mention, Mentioned, Role, Statement
 from bearinmind.protocols import Following
-from bearinmind.recall.fusion import Calibrated
 from bearinmind.recall.graph_leg import GraphLeg, Spread
 from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.recall.scores import Calibrated
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.text.names import name_of
 from bearinmind.types import (

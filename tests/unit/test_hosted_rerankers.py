@@ -14,11 +14,10 @@ from pydantic import SecretStr
 from bearinmind.errors import RerankerFailure
 from bearinmind.models.hosted_reranker import COHERE, JINA, TEI, VOYAGE, Dialect, HostedReranker
 from bearinmind.protocols import Passage
-from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.rerank import Rerank
+from bearinmind.recall.scores import Adjustments, ConvexCombination
 from bearinmind.recall.selection import Selection
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory, MemoryId, Query, Scope, UserId

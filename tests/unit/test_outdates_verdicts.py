@@ -205,6 +205,24 @@ def test_a_current_state_that_scores_nothing_takes_the_score_of_the_earlier_one(
     assert [state.memory.id for state in arranged.earlier[MemoryId("b")]] == ["a"]
 
 
+@pytest.mark.parametrize("by", [Decider.SCORER, Decider.PERSON])
+@pytest.mark.parametrize("group", Group)
+def test_a_marked_state_comes_behind_the_current_one_wherever_that_stands(
+    by: Decider, group: Group
+) -> None:
+    others = "cdefghi"
+    judged = [Judged(MemoryId("a"), 0.9, 1.0, {}, {})]
+    judged += [Judged(MemoryId(x), 0.1 - n / 100, 1.0, {}, {}) for n, x in enumerate(others)]
+    judged.append(Judged(MemoryId("b"), 0.02, 1.0, {}, {}))
+    marked = [link("ba", by=by, probability=0.94)]
+    for asks, first in ((Asks.NONE, "b"), (Asks.THEN, "a")):
+        arranged = arrange(judged, marked, ALL, Question(asks, {}), group)
+        assert arranged.judged[0].id == first
+    if by is Decider.PERSON:  # whatever the model that reads would say
+        arranged = arrange(judged, marked, ALL, Question(Asks.NONE, {}), group, {})
+        assert arranged.judged[0].id == "b"
+
+
 def test_a_further_state_of_the_same_thing_does_not_speak_against_an_order() -> None:
     first, lower, third = (
         Judged(MemoryId(x), y, y, {}, {}) for x, y in zip("abc", (1.0, 0.9, 0.89), strict=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.recall.question_time import NOTHING, read
+from bearinmind.recall.question_time import NOTHING, read, without_time
 from bearinmind.trace import Asks, Span
 
 NOW = datetime(2025, 6, 18, 15, 30, tzinfo=UTC)  # a Wednesday; every moment here is seen from it
@@ -245,6 +245,23 @@ def test_words_that_only_look_like_a_time_are_not_read(text: str) -> None:
             day(2023, 8, 16),
         ),
         ("Where did we host from May 2023 to July 2023?", day(2023, 5), day(2023, 8)),
+        ("What ran our builds between 3 and 9 May 2024?", day(2024, 5, 3), day(2024, 5, 10)),
+        ("What runs our builds between 3 and 9 May 2024?", day(2024, 5, 3), day(2024, 5, 10)),
+        ("What broke between May 3 and 9, 2024?", day(2024, 5, 3), day(2024, 5, 10)),
+        ("What did we fix between October 3 and 9?", day(2024, 10, 3), day(2024, 10, 10)),
+        ("What broke on May 3-9, 2024?", day(2024, 5, 3), day(2024, 5, 10)),
+        ("Who led from the 3rd to the 9th of May 2024?", day(2024, 5, 3), day(2024, 5, 10)),
+        ("What was it between 30 December and 2 January?", day(2024, 12, 30), day(2025, 1, 3)),
+        ("Where did we host between May and July?", day(2024, 5), day(2024, 8)),
+        ("Where do we host between May and July 2023?", day(2023, 5), day(2023, 8)),
+        ("Where did we host between May 2023 and July?", day(2023, 5), day(2023, 8)),
+        ("Where did we host from November to February 2024?", day(2023, 11), day(2024, 3)),
+        ("Where did we host from August to October?", day(2024, 8), day(2024, 11)),
+        ("Where did we host from May until the end of July 2023?", day(2023, 5), day(2023, 8)),
+        ("Where did we host between 2022 and 2023?", day(2022), day(2024)),
+        ("What did we pay between 2024 and 2022?", day(2022), day(2025)),
+        ("Where did we go in spring and summer 2023?", day(2023, 3), day(2023, 9)),
+        ("What did we fix in September and October?", day(2024, 9), day(2024, 11)),
         ("What did John do the week before August 3, 2023?", day(2023, 7, 27), day(2023, 8, 4)),
         (
             "Whom did he meet the Sunday before October 25, 2022?",
@@ -307,9 +324,39 @@ def test_whether_something_with_a_date_is_so_asks_for_what_is_known_now(
 
 
 @pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("What ran our builds in May 2024?", "What ran our builds ?"),
+        ("Who was on call last week for payments?", "Who was on call for payments?"),
+        ("Who led it between 3 and 9 May 2024?", "Who led it ?"),
+        ("Who led it between May and July 2024?", "Who led it ?"),
+        ("Who is on call?", "Who is on call?"),
+        ("in May 2024", "in May 2024"),
+    ],
+)
+def test_a_question_can_be_put_without_the_time_that_it_names(text: str, rest: str) -> None:
+    assert without_time(text, read(text, NOW)) == rest
+
+
+@pytest.mark.parametrize(
     "text", ["What is due on 3 January 2026?", "invoice for July 2025", "What was due in 2030?"]
 )
 def test_a_time_to_come_is_not_read(text: str) -> None:
+    assert read(text, NOW).span is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What broke between May 2024 and the move?",
+        "What broke between the launch and May 2024?",
+        "What did we fix between October 3 and 9 in production?",
+        "What did we use from May 2024 until we moved?",
+        "What did we use from the launch to May 2024?",
+        "Where do we host between May and July?",
+    ],
+)
+def test_half_of_a_range_is_not_read(text: str) -> None:
     assert read(text, NOW).span is None
 
 

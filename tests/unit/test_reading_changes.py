@@ -19,7 +19,7 @@ from bearinmind.outdates.verdicts import OFFER, judgement_of
 from bearinmind.protocols import ReadPairs, Reads, Store
 from bearinmind.testing import FixedClock
 from bearinmind.trace import Answer
-from bearinmind.types import Decider, Judgement, Link, LinkKind, MemoryId
+from bearinmind.types import Decider, Judgement, Link, LinkKind, MemoryId, Verdict
 from support.embedders import WordEmbedder
 
 KEYS = "Ask Hanna for the keys of the boat house."
@@ -69,6 +69,25 @@ def test_a_question_about_what_did_not_change_gets_the_older_memory(
     )
     assert "four sixty" in price
     assert "lower shelf" in place
+
+
+@pytest.mark.parametrize("later", [0, 100])
+def test_a_question_that_names_a_time_is_found_in_what_held_then(
+    mind: Mind, clock: FixedClock, later: int
+) -> None:
+    """The memory says nothing of that time, and need not have been stored in it."""
+    older = mind.store("Jenkins runs our builds.").memory
+    mind.store("The office is closed on Fridays in July.")
+    clock.advance(days=later)
+    month = f"{clock():%B %Y}"
+    clock.advance(days=200)
+    newer = mind.store("GitHub Actions runs our builds.").memory
+    mind.resolve(newer.id, "newer", older.id)
+    mind.work.wait()
+    answer = mind.recall(f"What ran our builds in {month}?")
+    assert (answer.verdict, answer.hits[0].memory.id) == (Verdict.FOUND, older.id)
+    unknown = mind.recall(f"What was the name of my dog in {month}?")
+    assert unknown.verdict is Verdict.NOTHING
 
 
 def doubtful(mind: Mind, clock: FixedClock, reads: ReadPairs) -> Answer:

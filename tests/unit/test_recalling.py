@@ -15,10 +15,9 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.protocols import Leg
-from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.scores import Adjustments, ConvexCombination
 from bearinmind.recall.selection import Selection
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.trace import LegReport, Superseded

@@ -11,12 +11,11 @@ import pytest
 from bearinmind.config import Settings
 from bearinmind.errors import RerankerFailure
 from bearinmind.protocols import Reranker
-from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.explain import why_not
-from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.rerank import Rerank
+from bearinmind.recall.scores import Adjustments, ConvexCombination
 from bearinmind.recall.selection import Selection
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Answer

@@ -15,7 +15,7 @@ from bearinmind.surfaces.cli.memories import memory_list
 from bearinmind.surfaces.cli.read import _timeline_table
 from bearinmind.surfaces.hooks.standalone import memory_text
 from bearinmind.surfaces.mcp import texts
-from bearinmind.surfaces.verbs.answers import ListAnswer, TimelineAnswer
+from bearinmind.surfaces.verbs.verb import ListAnswer, TimelineAnswer
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory, MemoryId, Right
 from support.households import household

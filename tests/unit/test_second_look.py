@@ -81,7 +81,7 @@ def look(
     def probability(each: Memory, _placings: object) -> float:
         return 0.01 if each.id in unlikely else 0.3
 
-    return read_first(reader, QUESTION, judged, by_id, probability, is_ordered=is_ordered)
+    return read_first(reader, lambda _: QUESTION, judged, by_id, probability, is_ordered=is_ordered)
 
 
 def order(looked: FirstRead) -> str:
@@ -216,7 +216,7 @@ def test_a_reader_that_fails_changes_nothing_and_says_so() -> None:
 
     judged = [Judged(MemoryId("a"), 1.0, 1.0, {}, {})]
     by_id = {MemoryId("a"): memory("a")}
-    looked = read_first(fails, QUESTION, judged, by_id, lambda *_: 0.3, is_ordered=False)
+    looked = read_first(fails, lambda _: QUESTION, judged, by_id, lambda *_: 0.3, is_ordered=False)
     assert looked.judged == judged
     assert not looked.odds
     assert looked.report is not None

@@ -21,7 +21,7 @@ from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.logs import JsonLines
 from bearinmind.surfaces.http.metrics import Metrics, StoreState, Telemetry, TrafficCounter
 from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope, Names, Pool
-from bearinmind.surfaces.verbs.answers import read_cursor, write_cursor
+from bearinmind.surfaces.verbs.verb import read_cursor, write_cursor
 from bearinmind.types import Memory
 
 

@@ -14,10 +14,9 @@ from bearinmind.app import Mind
 from bearinmind.errors import MemoryNotFound, StoreUnavailable
 from bearinmind.protocols import Store
 from bearinmind.recall import shared
-from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.scores import Adjustments, ConvexCombination
 from bearinmind.recall.selection import Selection
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Filter, Memory, MemoryId, Query, Right, Scope, Share, UserId

@@ -10,7 +10,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.protocols import Store
-from bearinmind.surfaces.verbs.answers import is_data
+from bearinmind.surfaces.verbs.verb import is_data
 from bearinmind.testing import FixedClock
 from bearinmind.types import MemoryId, Provenance, Right, Stored, Trust
 from support.households import household

@@ -26,7 +26,7 @@ from bearinmind.store.sqlite.file import SqliteFile
 from bearinmind.testing import FixedClock, counting_ids
 from bearinmind.text import ids
 from bearinmind.text.sql_statements import SHARED, statements_of
-from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId
+from bearinmind.types import ID_LENGTH, Filter, Memory, Provenance, Query, Scope, UserId, new_id
 
 Make = Callable[..., Memory]
 Ask = Callable[..., Query]
@@ -36,9 +36,9 @@ HOUR = timedelta(hours=1)
 
 
 def test_new_ids_are_valid_and_differ() -> None:
-    made = {ids.new_id() for _ in range(1_000)}
+    made = {new_id() for _ in range(1_000)}
     assert len(made) == 1_000
-    assert all(ids.normalise(id_) == id_ and len(id_) == ids.LENGTH for id_ in made)
+    assert all(ids.normalise(id_) == id_ and len(id_) == ID_LENGTH for id_ in made)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_any_text_is_an_id_or_refused(text: str) -> None:
         prefix = ids.normalise(text)
     except errors.InvalidId:
         return
-    assert 1 <= len(prefix) <= ids.LENGTH
+    assert 1 <= len(prefix) <= ID_LENGTH
     assert ids.normalise(prefix) == prefix
 
 
@@ -77,7 +77,7 @@ def test_counted_ids_are_valid_ordered_and_the_same_every_time() -> None:
     made = [first() for _ in range(2_000)]
     assert made == [second() for _ in range(2_000)]
     assert made == sorted({*made})
-    assert all(ids.normalise(id_) == id_ and len(id_) == ids.LENGTH for id_ in made)
+    assert all(ids.normalise(id_) == id_ and len(id_) == ID_LENGTH for id_ in made)
     assert len({id_[:4] for id_ in made}) == 2_000
 
 

@@ -22,7 +22,7 @@ from bearinmind.surfaces.hooks.standalone.memory_text import BEGIN
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 from bearinmind.surfaces.hooks.standalone.turns import stored_id
 from bearinmind.surfaces.mcp import texts
-from bearinmind.surfaces.verbs.answers import RecallAnswer, as_data, memories_of
+from bearinmind.surfaces.verbs.verb import RecallAnswer, as_data, memories_of
 from bearinmind.types import (
     Decider,
     EarlierState,

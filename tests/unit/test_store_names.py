@@ -12,7 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bearinmind import errors
-from bearinmind.config import Configuration, Settings
+from bearinmind.config import Configuration, Settings, store_name
 from bearinmind.store.factory import open_store
 from bearinmind.text.addresses import (
     EmbeddedStore,
@@ -22,7 +22,6 @@ from bearinmind.text.addresses import (
     absolute,
     complete,
     fingerprint,
-    store_name,
 )
 
 PASSWORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=6)

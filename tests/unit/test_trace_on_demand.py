@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bearinmind.app import Mind
-from bearinmind.recall.fusion import Merged
+from bearinmind.recall.scores import Merged
 from bearinmind.trace import OnDemand
 from bearinmind.types import Candidate, Fused, MemoryId, Placing, Ranking
 

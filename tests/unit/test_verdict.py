@@ -216,3 +216,13 @@ def test_weak_guesses_are_counted_beside_hits_and_listed_without(filled: Mind) -
     assert head == "Nothing relevant is stored. Weak guesses:"
     assert [line.split(" · ")[0] for line in lines] == [hit.memory.id for hit in answer.hits]
     assert shown(replace(answer, hits=())) == ["Nothing relevant is stored."]
+
+
+def test_a_floor_that_leaves_out_the_answer_does_not_say_that_nothing_is_stored(
+    filled: Mind,
+) -> None:
+    answer = filled.recall("which service has labels?", min_probability=0.995)
+    assert answer.verdict is not Verdict.NOTHING
+    head, best, *_ = shown(answer)
+    assert head == "Nothing is as probable as 99.5 %. The best:"
+    assert best.startswith(answer.weak[0].memory.id)

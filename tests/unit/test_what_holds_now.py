@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.proposals import Proposal, ProposalKind
 from bearinmind.protocols import Store
+from bearinmind.surfaces.verbs.verb import memories_of
 from bearinmind.testing import FixedClock
 from bearinmind.types import (
     AlreadyKnown,
@@ -91,6 +93,13 @@ def judged(mind: Mind, memory: Memory) -> list[tuple[str, str, float, Decider]]:
         for link in mind.links(memory.id)
         if link.judgement
     ]
+
+
+def decided_by(mind: Mind, older: Memory) -> Decider | None:
+    """Who decided that a memory is outdated, by its history."""
+    chains = mind.history("our builds").chains
+    states = [state for chain in chains for state in chain if state.memory.id == older.id]
+    return next((x.outdated.decided_by for x in states if x.outdated), None)
 
 
 def marked(mind: Mind, *memories: Memory) -> dict[MemoryId, MemoryId]:
@@ -237,6 +246,55 @@ def test_an_agent_does_not_overturn_a_person(ada: Mind, states: list[Memory]) ->
     ada.resolve(new.id, "newer", old.id, trust="user")
 
 
+@pytest.mark.parametrize("resolution", ["older", "both"])
+def test_no_link_and_no_text_of_an_agent_replaces_what_a_person_said_to_hold(
+    ada: Mind, states: list[Memory], resolution: str
+) -> None:
+    old, new, _ = states
+    ada.resolve(new.id, resolution, old.id, trust="user")
+    with pytest.raises(errors.PersonDecides, match="a person has decided otherwise") as raised:
+        ada.link(new.id, "supersedes", old.id, trust="agent")
+    assert "bearinmind resolve" in (raised.value.hint or "")
+    with pytest.raises(errors.PersonDecides):
+        ada.store(f" {new.content}", supersedes=[old.id])
+    assert [each.id for each in ada.list(states=["live"])].count(old.id) == 1
+    ada.store("our builds run on Buildkite", supersedes=[old.id])
+
+
+def test_an_agent_does_not_undo_what_a_person_merged(ada: Mind, states: list[Memory]) -> None:
+    old, new, _ = states
+    ada.resolve(new.id, "merge", old.id, trust="user")
+    for resolution in ("both", "older", "newer"):
+        with pytest.raises(errors.PersonDecides):
+            ada.resolve(new.id, resolution, old.id)
+    with pytest.raises(errors.PersonDecides):
+        ada.store(old.content, supersedes=[new.id])
+    ada.resolve(new.id, "both", old.id, trust="user")
+
+
+@pytest.mark.parametrize(
+    ("trust", "by"), [(Trust.AGENT, Decider.AGENT), (Trust.USER, Decider.PERSON)]
+)
+def test_what_is_stored_to_supersede_is_the_word_of_whoever_stores_it(
+    ada: Mind, states: list[Memory], trust: Trust, by: Decider
+) -> None:
+    ada.store("our builds run on Buildkite", supersedes=[states[2].id], trust=trust)
+    assert decided_by(ada, states[2]) is by
+
+
+@pytest.mark.parametrize(
+    ("trust", "by"), [(Trust.AGENT, Decider.AGENT), (Trust.USER, Decider.PERSON)]
+)
+def test_what_is_merged_is_the_word_of_whoever_merges(
+    ada: Mind, states: list[Memory], trust: Trust, by: Decider
+) -> None:
+    old, new, other = states
+    ada.resolve(new.id, "merge", old.id, trust=trust)
+    assert decided_by(ada, old) is by
+    ada.link(other.id, "supersedes", new.id, trust=trust)
+    assert decided_by(ada, new) is by
+
+
 def test_a_memory_that_is_trusted_less_replaces_another_only_by_a_persons_word(
     ada: Mind, store: Store
 ) -> None:
@@ -253,6 +311,19 @@ def test_a_memory_that_is_trusted_less_replaces_another_only_by_a_persons_word(
     assert marked(ada, stated, read) == {stated.id: read.id}
 
 
+def test_only_a_person_merges_what_a_less_trusted_memory_claims_to_replace(ada: Mind) -> None:
+    stated = ada.store("the walrus eats fish", trust="user").memory
+    read = ada.store("the walrus eats clams", trust="external", supersedes=[stated.id]).memory
+    [claim] = ada.curation.proposals()
+    with pytest.raises(errors.PersonDecides, match="trusted less"):
+        ada.resolve(read.id, "merge", stated.id)
+    with pytest.raises(errors.PersonDecides, match="trusted less"):
+        ada.curation.apply(claim.id, "merge", trust="agent")
+    assert [each.id for each in ada.curation.proposals()] == [claim.id]
+    ada.curation.apply(claim.id, "merge")
+    assert [each.id for each in ada.list(states=["live"])] == [read.id]
+
+
 def test_nothing_is_decided_about_a_deleted_memory_or_one_memory_alone(
     ada: Mind, states: list[Memory]
 ) -> None:
@@ -264,6 +335,22 @@ def test_nothing_is_decided_about_a_deleted_memory_or_one_memory_alone(
         ada.resolve(new.id, "newer", old.id)
     with pytest.raises(errors.InvalidLink, match="newest"):
         ada.resolve(new.id, "newest", old.id)
+
+
+def test_a_sealed_memory_is_not_said_to_outdate_another_but_replaces_it_by_a_link(
+    ada: Mind, states: list[Memory]
+) -> None:
+    old, new, _ = states
+    ada.update(new.id, sensitive=True)
+    for id_, word, other in ((new.id, "newer", old.id), (old.id, "older", new.id)):
+        with pytest.raises(errors.InvalidLink, match=f"memory {new.id} is sealed") as raised:
+            ada.resolve(id_, word, other, trust="user")
+    assert f"link {new.id} supersedes {old.id}" in (raised.value.hint or "")
+    ada.resolve(new.id, "older", old.id, trust="user")
+    assert marked(ada, old, new) == {new.id: old.id}
+    ada.resolve(new.id, "both", old.id, trust="user")
+    ada.link(new.id, "supersedes", old.id)
+    assert [*ada.states([old]).values()] == ["superseded"]
 
 
 def test_a_decision_about_several_is_made_whole_or_not_at_all(
@@ -422,6 +509,100 @@ def test_a_question_about_a_time_gets_what_held_then_before_what_had_ended(
     for month, expected in (("February", old), ("April", new)):
         hits = ada.recall(f"what did the builds run on in {month} 2026?", all=True).hits
         assert hits[0].memory.id == expected.id
+
+
+# ---- a recall with a filter ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "only",
+    [
+        {"tags": ["old"]},
+        {"categories": ["people"]},
+        {"session": "one"},
+        {"project": "shop"},
+        {"created_to": "2026-01-15"},
+    ],
+)
+def test_a_filter_that_keeps_out_the_current_state_gives_the_outdated_one_with_it(
+    ada: Mind, clock: FixedClock, only: Mapping[str, Any]
+) -> None:
+    old = ada.store(
+        "Jenkins runs our builds", tags=["old"], category="people", session="one", project="shop"
+    ).memory
+    clock.advance(days=30)
+    new = ada.store("Actions runs our builds", tags=["new"]).memory
+    ada.resolve(new.id, "newer", old.id, trust="user")
+    for group in ("states", "off"):
+        [hit] = ada.recall("what runs our builds?", group=group, **only).hits
+        assert (hit.memory.id, hit.outdated and hit.outdated.by) == (old.id, new.id)
+        assert [each.id for each in hit.attached] == [new.id]
+
+
+def test_the_latest_state_that_a_filter_admits_stands_for_those_before_it(
+    ada: Mind, states: list[Memory]
+) -> None:
+    first, second, third = states
+    ada.resolve(second.id, "newer", first.id)
+    ada.resolve(third.id, "newer", second.id)
+    [hit] = ada.recall("our builds", created_to=third.created_at).hits
+    assert (hit.memory.id, [each.memory.id for each in hit.earlier]) == (second.id, [first.id])
+    assert [each.id for each in hit.attached] == [third.id]
+
+
+# ---- each state as a hit of its own -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_without_groups_the_current_state_is_a_hit_before_the_outdated_one(
+    ada: Mind, clock: FixedClock, limit: int
+) -> None:
+    old = ada.store("the walrus of the harbour eats herring").memory
+    clock.advance(days=30)
+    found = ada.store("our walrus is fond of clams by now, whatever it may cost us").memory
+    ada.resolve(found.id, "newer", old.id, trust="user")
+    clock.advance(days=30)
+    unfound = ada.store("it is on a diet").memory
+    for new in (found, unfound):
+        ada.resolve(new.id, "newer", old.id, trust="user")
+        hits = ada.recall("what does the walrus of the harbour eat?", group="off", limit=limit).hits
+        expected = [(new.id, None), (old.id, new.id)]
+        assert [(x.memory.id, x.outdated and x.outdated.by) for x in hits] == expected[:limit]
+        assert hits[0].probability >= hits[-1].probability
+        ada.delete(new.id)
+
+
+def test_a_person_that_said_both_hold_changes_no_order(ada: Mind, clock: FixedClock) -> None:
+    old = ada.store("the walrus of the harbour eats herring").memory
+    clock.advance(days=30)
+    other = ada.store("it is on a diet").memory
+    ada.resolve(other.id, "both", old.id, trust="user")
+    hits = ada.recall("what does the walrus of the harbour eat?", group="off").hits
+    assert [hit.memory.id for hit in hits] == [old.id]
+
+
+# ---- a recall with a budget ----------------------------------------------------------------------
+
+
+def test_a_budget_counts_every_text_that_is_given_and_the_current_state_comes_first(
+    ada: Mind, states: list[Memory]
+) -> None:
+    first, second, third = states
+    ada.resolve(second.id, "newer", first.id)
+    ada.resolve(third.id, "newer", second.id)
+    whole = sum(len(each.content) for each in states)
+    for asked in ({}, {"group": "off"}, {"created_to": third.created_at}):
+        for budget in range(whole + 1):
+            answer = ada.recall("our builds", budget_bytes=budget, all=True, **asked)
+            given = {x.id: x.content for hit in answer.hits for x in memories_of(hit)}
+            assert sum(map(len, given.values())) <= budget
+            for hit in answer.hits:
+                assert not hit.outdated or hit.outdated.by in given
+            left_out = {each.id for each in answer.trace.dropped}
+            assert left_out | {*given} >= {first.id, second.id}
+        assert {*given} == {each.id for each in states}
+    [hit] = ada.recall("our builds", budget_bytes=len(third.content) + len(second.content)).hits
+    assert (hit.memory.id, [each.memory.id for each in hit.earlier]) == (third.id, [second.id])
 
 
 # ---- the history of a thing ----------------------------------------------------------------------

@@ -219,13 +219,13 @@ class Curation:
             typed = _typed(fields)
             content = str(typed.pop("content", ""))
             draft = requests.draft(content, cast("DraftFields", typed), self.settings)
-            return remember.add(scope, draft, supersedes)
+            return replace(remember, by_person=is_person).add(scope, draft, supersedes)
 
         def resolve(newer: Memory, older: Memory, resolution: Resolution) -> Link:
             return remember.resolve(scope, newer, [older], resolution, by).links[0]
 
         verbs = Verbs(
-            link=partial(remember.link, scope),
+            link=partial(remember.link, scope, by=by),
             unlink=partial(remember.unlink, scope),
             delete=partial(remember.delete, scope),
             change=change,

@@ -103,12 +103,20 @@ class Mind(VerbGroups):
         create: bool = True,
         background: bool = False,
         borrow: bool = False,
+        by_person: bool = False,
     ) -> Self:
         """Open the memories that these settings describe."""
         store = wiring.store_of(settings, create=create)
         wanted, beside = settings.capture_queries, settings.beside
         capture = QueryLog.beside(beside, settings.user) if wanted else None
-        mind = cls(store, settings, capture=capture, background=background, borrow=borrow)
+        mind = cls(
+            store,
+            settings,
+            capture=capture,
+            background=background,
+            borrow=borrow,
+            by_person=by_person,
+        )
         if background:
             mind._rounds = wiring.start_rounds(mind)
         return mind
@@ -175,7 +183,10 @@ class Mind(VerbGroups):
         if wait:
             self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
-        return self._parts.states.with_offers(outcome, replaced, draft.provenance.trust)
+        if replaced:
+            trust = draft.provenance.trust
+            self._parts.states.propose_claims(outcome.memory, replaced, trust)
+        return self._parts.offers.added_to(outcome, replaced)
 
     def store_many(
         self, drafts: Iterable[Mapping[str, Any]], *, idempotency_key: str | None = None
@@ -348,7 +359,10 @@ class Mind(VerbGroups):
         self, memories: Iterable[Memory], as_of: datetime | None = None
     ) -> Sequence[Conflict]:
         """The undecided conflicts of these own memories with each other or with other live ones."""
-        return self._parts.states.conflicts(memories, as_of)
+        own = [each.id for each in memories if each.owner == self.scope.user]
+        links = self._parts.store.links(self.scope, own, as_of) if own else ()
+        outdates = [link for link in links if link.kind is LinkKind.OUTDATES]  # most have none
+        return self._parts.states.conflicts(outdates, as_of) if outdates else ()
 
     def history(self, thing: str, *, limit: int = 3) -> ThingHistory:
         """The states of a thing in order, with their spans; of at most so many chains."""

@@ -14,6 +14,7 @@ from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
 from bearinmind import errors
 from bearinmind.config import LEGS, Settings
 from bearinmind.learn.model import Message
+from bearinmind.recall.history import Whose
 from bearinmind.remember.admit import (
     check_category,
     check_origin,
@@ -38,7 +39,6 @@ from bearinmind.types import (
     State,
     Trust,
     UserId,
-    Whose,
     choose,
 )
 

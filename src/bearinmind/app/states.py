@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from bearinmind.errors import InvalidLink, InvalidProvenance, MemoryNotFound, NothingToResolve
 from bearinmind.outdates.verdicts import (
-    CLAIM,
     MARK,
-    MOST_OFFERED,
     OFFER,
     Finder,
+    Offers,
     because,
+    is_bridged,
     is_decided,
     is_less,
-    is_less_trusted,
     is_trusted,
     judgement_of,
+    prevailing,
     prevailing_of_pairs,
     says,
 )
 from bearinmind.proposals import Conflict
-from bearinmind.protocols import Page, Readable, Store
+from bearinmind.protocols import Readable, Store
 from bearinmind.recall import history, owned_ids, shared
 from bearinmind.recall.groups import Preferences
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
@@ -32,17 +32,13 @@ from bearinmind.recall.second_look import read_states
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.resolve import Resolved
 from bearinmind.text import ids
-from bearinmind.trace import OnDemand
 from bearinmind.types import (
-    AlreadyKnown,
     Decider,
     Filter,
     Link,
     LinkKind,
-    MayReplace,
     Memory,
     MemoryId,
-    Outcome,
     Outdated,
     Query,
     Resolution,
@@ -67,8 +63,7 @@ class States:
     clock: Callable[[], datetime]
     remember: Remember
     recall: Recall
-    #: Pairs that this process has asked about.
-    asked: set[tuple[MemoryId, MemoryId]] = field(default_factory=set)
+    offers: Offers
 
     def resolve(self, id: str, resolution: str, other: str | Iterable[str], trust: str) -> Resolved:
         """Decide about a memory and others, or about the two memories of a proposal."""
@@ -103,62 +98,11 @@ class States:
         claims = [proposal(claim(newer, each), self.clock()) for each in older]
         self.store.propose(self.scope, claims)
 
-    def with_offers(self, outcome: Outcome, replaced: Sequence[Memory], trust: Trust) -> Outcome:
-        """The outcome of a store with what the new memory may replace, if nobody said it already.
-
-        It is looked for when it is first read: an acknowledgement does not wait for it. What is
-        trusted more than the new memory is not replaced: a person decides in the inbox.
-        """
-        memory = outcome.memory
-        claims = [
-            old for old in replaced if is_less(trust, old.provenance.trust) and old.id != memory.id
-        ]
+    def propose_claims(self, newer: Memory, replaced: Sequence[Memory], trust: Trust) -> None:
+        """Put into the inbox which of these memories a less trusted one says to replace."""
+        claims = [x for x in replaced if is_less(trust, x.provenance.trust) and x.id != newer.id]
         if claims:
-            self._propose(memory, claims)
-        if isinstance(outcome, AlreadyKnown) or memory.sensitive or memory.deleted_at is not None:
-            return outcome
-        return replace(outcome, may_replace=OnDemand(lambda: self._offers(memory, replaced)))
-
-    def _offers(self, memory: Memory, replaced: Sequence[Memory]) -> Sequence[MayReplace]:
-        """What a memory may replace, and what was found since about others of its session."""
-        now, session = self.clock(), memory.provenance.session
-        offers = [
-            MayReplace(memory=old, newer=memory.id, probability=OFFER, because=CLAIM)
-            for old in replaced
-            if is_less_trusted(memory, old)
-        ]
-        if not replaced:
-            found = Finder(self.store).offers(self.scope, memory, now)
-            offers += [x for x in found if x.memory.content != memory.content]
-        earlier = [memory]
-        if session is not None:
-            filter = Filter(scope=self.scope, now=now, session=session)
-            earlier = self.store.browse(filter, Page(limit=_RECENT))
-        known = {(offer.newer, offer.memory.id) for offer in offers} | self.asked
-        offers += [x for x in self._inferred(earlier) if (x.newer, x.memory.id) not in known]
-        self.asked.update((offer.newer, offer.memory.id) for offer in offers[:MOST_OFFERED])
-        return offers[:MOST_OFFERED]
-
-    def _inferred(self, memories: Sequence[Memory]) -> Iterator[MayReplace]:
-        """What the background work found that these memories may replace, the likeliest first."""
-        own = {each.id for each in memories}
-        links = self.store.links(self.scope, [*own])
-        asked = [
-            (link, judgement)
-            for link in prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
-            if link.source in own and not is_decided(link)
-            if (judgement := judgement_of(link)).probability >= OFFER
-        ]
-        held = self.store.get_many(self.scope, [link.target for link, _ in asked]) if asked else {}
-        for link, judgement in sorted(asked, key=lambda each: -each[1].probability):
-            older = held.get(link.target)
-            if older and older.deleted_at is None and not older.sensitive:
-                yield MayReplace(
-                    memory=older,
-                    newer=link.source,
-                    probability=judgement.probability,
-                    because=because(judgement.evidence),
-                )
+            self._propose(newer, claims)
 
     def outdated(
         self, memories: Sequence[Memory], as_of: datetime | None
@@ -176,20 +120,17 @@ class States:
             if key in verdicts
         }
 
-    def conflicts(self, memories: Iterable[Memory], as_of: datetime | None) -> Sequence[Conflict]:
-        """The undecided conflicts of these memories with each other or with other live ones.
+    def conflicts(self, links: Sequence[Link], as_of: datetime | None) -> Sequence[Conflict]:
+        """The undecided conflicts among links `outdates`, of live memories with each other.
 
-        A memory that is marked as outdated is no conflict. One that a less trusted memory says to
-        be outdated is one.
+        A memory that is marked as outdated by the other, or by way of memories between, is no
+        conflict. One that a less trusted memory says to be outdated is one.
         """
-        named = [each.id for each in memories if each.owner == self.scope.user]
-        links = self.store.links(self.scope, named, as_of) if named else []
-        links = [x for x in links if x.kind is LinkKind.OUTDATES]
-        if not links:  # as of most memories
-            return []
         links = prevailing_of_pairs(links)
         ends = [*{id_ for link in links for id_ in (link.source, link.target)}]
         present = self.store.get_many(self.scope, ends, as_of)
+        asked = [link for link in links if _is_open(link, present)]
+        steps = self._steps([link.target for link in asked], as_of) if asked else {}
         return [
             Conflict(
                 newer=link.source,
@@ -197,9 +138,15 @@ class States:
                 probability=judgement_of(link).probability,
                 because=because(judgement_of(link).evidence),
             )
-            for link in links
-            if _is_open(link, present)
+            for link in asked
+            if not is_bridged(steps, link.source, link.target)
         ]
+
+    def _steps(self, ids: Sequence[MemoryId], as_of: datetime | None) -> dict[MemoryId, Link]:
+        """What outdates each of these memories, and what that, up their chains."""
+        links = self.store.newer(self.scope, ids, as_of, [LinkKind.OUTDATES])
+        ends = [*{id_ for link in links for id_ in (link.source, link.target)}]
+        return prevailing(links, self.store.get_many(self.scope, ends, as_of))
 
     def history(self, query: Query, limit: int) -> history.ThingHistory:
         """The states of what the best hits are about; of each hit at least half as good.
@@ -245,7 +192,7 @@ class States:
             if is_decided(link)
         }
         at_once = Finder(self.store).offers(self.scope, memory, self.clock())
-        offers = {x.memory.id: x.memory for x in (*self._inferred([memory]), *at_once)}
+        offers = {x.memory.id: x.memory for x in (*self.offers.inferred([memory]), *at_once)}
         same = [id_ for id_, word in decided.items() if word is resolution]
         undecided = [each for id_, each in offers.items() if id_ not in decided]
         return undecided or [*self.store.get_many(self.scope, same).values()]
@@ -258,7 +205,7 @@ class States:
 
 
 def _is_open(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
-    """Whether nobody has decided between two live memories, and neither is marked as outdated."""
+    """Whether nobody has decided between two live memories, and none is marked outdated by it."""
     ends = [memories.get(link.source), memories.get(link.target)]
     if not all(each and each.deleted_at is None and not each.sensitive for each in ends):
         return False

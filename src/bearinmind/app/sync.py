@@ -36,10 +36,9 @@ from bearinmind.sync.model import (
     ConflictDetail,
     PendingChange,
     Server,
-    SyncReport,
     SyncStatus,
 )
-from bearinmind.sync.replica import Replica
+from bearinmind.sync.replica import Replica, SyncReport
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.text import ids

@@ -22,23 +22,21 @@ from bearinmind.learn.chat_reader import ConfiguredReader, TurnReader
 from bearinmind.models import encoder_socket, factory, forks
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.models.token_budget import ModelOptions
-from bearinmind.outdates.verdicts import Finder
+from bearinmind.outdates.verdicts import Finder, Offers
 from bearinmind.protocols import Extractor, Fusion, Leg, Store
-from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.dense import DenseLeg
-from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.graph_leg import GraphLeg, Spread
 from bearinmind.recall.lexical import LexicalLeg, LexicalWeights
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.query_log import QueryLog
 from bearinmind.recall.rerank import Rerank
+from bearinmind.recall.scores import Adjustments, Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.selection import Selection
 from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.secrets import Boundary, Reveal
 from bearinmind.store.factory import Access, open_store
-from bearinmind.text import ids
-from bearinmind.types import Link, Memory, MemoryId, Query, Scope, UserId
+from bearinmind.types import Link, Memory, MemoryId, Query, Scope, UserId, new_id
 from bearinmind.vault.keys import choose as choose_keys
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work.handlers import Comparing, Embedding, Extracting
@@ -83,6 +81,7 @@ class Parts:
     reranker: factory.OwnedReranker | None
     executor: Executor
     recall: Recall
+    offers: Offers
     states: States
     closed: Event = field(default_factory=Event)  #: set for all users at once
 
@@ -107,6 +106,7 @@ class Parts:
         """The parts for another user, whose queries are not captured."""
         scope = Scope(user=user)
         remember = replace(self.remember, reveal=replace(self.remember.reveal, key=key))
+        offers = replace(self.offers, scope=scope)
         return replace(
             self,
             settings=self.settings.model_copy(update={"user": user}),
@@ -114,7 +114,8 @@ class Parts:
             key=key,
             capture=None,
             remember=remember,
-            states=replace(self.states, scope=scope, remember=remember),
+            offers=offers,
+            states=replace(self.states, scope=scope, remember=remember, offers=offers),
         )
 
     def close(self) -> None:
@@ -139,6 +140,7 @@ class Options(TypedDict, total=False):
     embedders: Embedders
     extractor: Extractor
     background: bool  #: a thread embeds what is stored, and extracts concepts from it
+    by_person: bool  #: whoever stores says as a person what that supersedes
     borrow: bool  #: query vectors come from the background worker, if one runs: for short processes
 
 
@@ -164,11 +166,13 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         store=store,
         rules=Rules(content_limit=settings.content_limit, categories=settings.categories),
         clock=clock,
-        new_id=options.get("new_id", ids.new_id),
+        new_id=options.get("new_id", new_id),
+        by_person=options.get("by_person", False),
         boundary=Boundary(vault=vault, detects=settings.detect_secrets),
         reveal=Reveal(store=store, vault=vault, clock=clock),
     )
     recall = recall_of(settings, store.for_recall(), active, reranker, executor)
+    offers = Offers(store, scope, clock)
     return Parts(
         settings=settings,
         scope=scope,
@@ -187,7 +191,15 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         reranker=reranker,
         executor=executor,
         recall=recall,
-        states=States(store=store, scope=scope, clock=clock, remember=remember, recall=recall),
+        offers=offers,
+        states=States(
+            store=store,
+            scope=scope,
+            clock=clock,
+            remember=remember,
+            recall=recall,
+            offers=offers,
+        ),
     )
 
 

@@ -18,7 +18,14 @@ from bearinmind.curate.candidates import DISAGREEMENT, Candidate, live, obstacle
 from bearinmind.curate.differences import Comparison, compare
 from bearinmind.curate.duplicates import compare_replaceable
 from bearinmind.curate.hygiene import said_end
-from bearinmind.outdates.verdicts import REPLACING, is_decided, is_trusted, prevailing_of_pairs
+from bearinmind.outdates.verdicts import (
+    REPLACING,
+    is_bridged,
+    is_decided,
+    is_trusted,
+    prevailing,
+    prevailing_of_pairs,
+)
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import (
@@ -328,7 +335,14 @@ def settled(store: Store, scope: Scope, proposals: Iterable[Proposal]) -> list[P
     if any(each.origin == DISAGREEMENT for each in asked):
         disputed = {x.pair for x in store.conflicts(scope, MOST_CONFLICTS)}
     judged = prevailing_of_pairs(x for x in links if x.kind in REPLACING and is_trusted(x, ends))
-    decided = {frozenset({x.source, x.target}) for x in judged if is_decided(x)}
+    settling = [x for x in judged if is_decided(x)]
+    decided = {frozenset({x.source, x.target}) for x in settling}
+    steps = prevailing(settling, ends)  # both ends of a chain are decided, too
+    decided |= {
+        frozenset(x.memories)
+        for x in asked
+        if x.kind is ProposalKind.OUTDATE and is_bridged(steps, *x.memories)
+    }
     return [
         each
         for each in asked

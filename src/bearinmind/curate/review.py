@@ -20,7 +20,13 @@ from bearinmind.errors import WorkFailure
 from bearinmind.models.chat import Question, json_object
 from bearinmind.models.outbound_http import CallFailed
 from bearinmind.models.token_budget import MeteredChat
-from bearinmind.outdates.verdicts import OFFER, judgement_of, prevailing_of_pairs
+from bearinmind.outdates.verdicts import (
+    OFFER,
+    is_bridged,
+    judgement_of,
+    prevailing,
+    prevailing_of_pairs,
+)
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Scope
@@ -215,14 +221,19 @@ def _findings(
     links = (x for page in duplicates.pages([*candidates]) for x in store.links(scope, page))
     # About which memory outdates which: of each pair the link that prevails.
     judged = prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
+    steps = prevailing(judged, {id_: each.memory for id_, each in candidates.items()})
+    bridged = {x for x in judged if is_bridged(steps, x.source, x.target)}
+    asked = [x for x in judged if x not in bridged]
     same = duplicates.duplicates(candidates, new, similarity.cosine, options.cosine)
-    sure = [*map(duplicates.supersede, same), *contradictions.undecided(judged, candidates)]
+    sure = [*map(duplicates.supersede, same), *contradictions.undecided(asked, candidates)]
     sure += contradictions.claims(store.links(scope, [*candidates]), candidates)
     yield from sure
     near = [*similarity.near(candidates, [*new], options.cosine)]
     clashes = contradictions.contradictions(candidates.values(), near, new)
     settled = {*map(_pair, sure)} | {
-        frozenset({x.source, x.target}) for x in judged if judgement_of(x).by is not Decider.SCORER
+        frozenset({x.source, x.target})
+        for x in judged
+        if judgement_of(x).by is not Decider.SCORER or x in bridged
     }
     doubtful = filter(None, map(duplicates.doubtful, near))
     for finding in (*map(contradictions.outdate, clashes), *doubtful):

@@ -80,7 +80,7 @@ class InvalidQuery(InvalidInput):
 
 
 class InvalidLink(InvalidInput):
-    """The kind of link is not one of the closed set, or its judgement cannot be kept."""
+    """The kind of link is none of the closed set, or it cannot be kept, or would have no effect."""
 
 
 class InvalidRecord(InvalidInput):

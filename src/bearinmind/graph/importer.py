@@ -18,7 +18,7 @@ from bearinmind.concepts import ConceptName, Kind, Mention, Role, Statement
 from bearinmind.protocols import Store
 from bearinmind.text import ids
 from bearinmind.text.names import name_of
-from bearinmind.types import Memory, MemoryId, Scope
+from bearinmind.types import ID_LENGTH, Memory, MemoryId, Scope
 
 BATCH = 200  # lines of one transaction
 ORIGIN = "import"  #: of a relation that was imported, not extracted here
@@ -117,7 +117,7 @@ class GraphImport:
     def _memory(self, text: str) -> Memory:
         """The memory with this id; a beginning such as 17 may mean anything elsewhere."""
         id_ = ids.normalise(self.same_as.get(text, text))
-        if len(id_) != ids.LENGTH:
+        if len(id_) != ID_LENGTH:
             raise errors.InvalidRecord(f"{text!r} is not the whole id of a memory")
         memory = self.find(id_)
         if memory.sensitive:

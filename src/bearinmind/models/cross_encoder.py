@@ -11,8 +11,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import wait
-from contextlib import contextmanager
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -184,7 +184,9 @@ def _side_by_side(
         for place, batch in iter(left.popleft, None):
             every[place] = run(batch)
 
-    others = [_BESIDE.submit(work) for _ in batches[1 : most_threads()]]
+    others: list[Future[None]] = []
+    with suppress(RuntimeError):  # the process is ending: this thread reads alone
+        others.extend(_BESIDE.submit(work) for _ in batches[1 : most_threads()])
     try:
         work()
     finally:  # none may be in native code once the turn is over

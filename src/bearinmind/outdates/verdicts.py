@@ -1,18 +1,21 @@
 """Which memories are outdated: what the links between them say, and how such links are found.
 
-The verdicts are pure functions over links. The finder compares a memory with the few nearest.
+The verdicts are pure functions over links. The finder compares a memory with the few nearest; what
+comes of that is offered to whoever stores it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bearinmind.protocols import ReadPairs, Reads, Store
+from bearinmind.protocols import Page, ReadPairs, Reads, Store
 from bearinmind.text import analysis
+from bearinmind.trace import OnDemand
 from bearinmind.types import (
+    AlreadyKnown,
     Decider,
     Filter,
     Judgement,
@@ -21,6 +24,7 @@ from bearinmind.types import (
     MayReplace,
     Memory,
     MemoryId,
+    Outcome,
     Outdated,
     Resolution,
     Scope,
@@ -54,7 +58,7 @@ def with_question(text: str, older: str, newer: str) -> tuple[str, str]:
 
 
 def judgement_of(link: Link) -> Judgement:
-    """Why a link holds; one that was made by hand is a person's."""
+    """Why a link holds; one without a judgement is a person's."""
     return link.judgement or _BY_A_PERSON
 
 
@@ -138,7 +142,7 @@ def is_trusted(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
 
     Otherwise the link is a claim: it changes nothing until a person decides.
     """
-    # Anybody may link with `supersedes`: a person who decides so is named with the link.
+    # What supersedes may be trusted less since: a person who said so all the same is named.
     judgement = link.judgement if link.kind is LinkKind.SUPERSEDES else judgement_of(link)
     by_person = judgement is not None and judgement.by is Decider.PERSON
     return by_person or not is_less_trusted(memories[link.source], memories[link.target])
@@ -189,6 +193,14 @@ def outdated(
             decided_by=judgement.by,
         )
     return result
+
+
+def is_bridged(steps: Mapping[MemoryId, Link], newer: MemoryId, older: MemoryId) -> bool:
+    """Whether a memory is outdated by way of others between; `steps` are those of `prevailing`."""
+    step, first = steps.get(older), True
+    while step is not None and step.source != newer:
+        step, first = steps.get(step.source), False
+    return step is not None and not first
 
 
 def _weight(link: Link) -> tuple[object, ...]:
@@ -393,3 +405,71 @@ def _supersedes(link: Link) -> bool:
 
 def _ends(links: Iterable[Link]) -> set[MemoryId]:
     return {end for link in links for end in (link.source, link.target)}
+
+
+# ---- what is offered while a memory is stored ----------------------------------------------------
+
+_RECENT = 20  # memories of a session about which something may have been found since
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What a memory may replace, as whoever stores it is asked."""
+
+    store: Store
+    scope: Scope
+    clock: Callable[[], datetime]
+    #: Pairs that this process has asked about.
+    asked: set[tuple[MemoryId, MemoryId]] = field(default_factory=set)
+
+    def added_to(self, outcome: Outcome, replaced: Sequence[Memory]) -> Outcome:
+        """The outcome of a store with what the new memory may replace, if nobody said it already.
+
+        It is looked for when it is first read: an acknowledgement does not wait for it. What is
+        trusted more than the new memory is not replaced: a person decides in the inbox.
+        """
+        memory = outcome.memory
+        if isinstance(outcome, AlreadyKnown) or memory.sensitive or memory.deleted_at is not None:
+            return outcome
+        return replace(outcome, may_replace=OnDemand(lambda: self._of(memory, replaced)))
+
+    def _of(self, memory: Memory, replaced: Sequence[Memory]) -> Sequence[MayReplace]:
+        """What a memory may replace, and what was found since about others of its session."""
+        now, session = self.clock(), memory.provenance.session
+        offers = [
+            MayReplace(memory=old, newer=memory.id, probability=OFFER, because=CLAIM)
+            for old in replaced
+            if is_less_trusted(memory, old)
+        ]
+        if not replaced:
+            found = Finder(self.store).offers(self.scope, memory, now)
+            offers += [x for x in found if x.memory.content != memory.content]
+        earlier = [memory]
+        if session is not None:
+            filter = Filter(scope=self.scope, now=now, session=session)
+            earlier = self.store.browse(filter, Page(limit=_RECENT))
+        known = {(offer.newer, offer.memory.id) for offer in offers} | self.asked
+        offers += [x for x in self.inferred(earlier) if (x.newer, x.memory.id) not in known]
+        self.asked.update((offer.newer, offer.memory.id) for offer in offers[:MOST_OFFERED])
+        return offers[:MOST_OFFERED]
+
+    def inferred(self, memories: Sequence[Memory]) -> Iterator[MayReplace]:
+        """What the background work found that these memories may replace, the likeliest first."""
+        own = {each.id for each in memories}
+        links = self.store.links(self.scope, [*own])
+        asked = [
+            (link, judgement)
+            for link in prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
+            if link.source in own and not is_decided(link)
+            if (judgement := judgement_of(link)).probability >= OFFER
+        ]
+        held = self.store.get_many(self.scope, [link.target for link, _ in asked]) if asked else {}
+        for link, judgement in sorted(asked, key=lambda each: -each[1].probability):
+            older = held.get(link.target)
+            if older and older.deleted_at is None and not older.sensitive:
+                yield MayReplace(
+                    memory=older,
+                    newer=link.source,
+                    probability=judgement.probability,
+                    because=because(judgement.evidence),
+                )

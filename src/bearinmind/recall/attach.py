@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bearinmind.protocols import Readable
-from bearinmind.recall.selection import heads
+from bearinmind.recall.selection import Budget, heads
 from bearinmind.text.analysis import one_line
 from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Pointer
 
@@ -28,7 +28,7 @@ NONE = Attachments()
 
 
 def attachments(
-    store: Readable, filter: Filter, ids: Sequence[MemoryId], budget_bytes: int | None
+    store: Readable, filter: Filter, ids: Sequence[MemoryId], budget: Budget
 ) -> dict[MemoryId, Attachments]:
     """What the links of these hits add to them, as far as the budget allows."""
     links = store.links(filter.scope, ids, filter.as_of) if ids else []
@@ -38,13 +38,11 @@ def attachments(
     others = _others(store, filter, links)
     result = {}
     for id_ in ids:
-        attached: list[Memory] = []
-        for memory in _resolutions(id_, links, others):
-            size = len(memory.content.encode())
-            if memory.id in ids or (budget_bytes is not None and size > budget_bytes):
-                continue
-            budget_bytes = None if budget_bytes is None else budget_bytes - size
-            attached.append(memory)
+        attached = [
+            memory
+            for memory in _resolutions(id_, links, others)
+            if memory.id not in ids and not budget.take(memory)
+        ]
         pointers = _pointers(id_, links, others)
         result[id_] = Attachments(attached=tuple(attached), pointers=tuple(pointers))
     return result

@@ -57,8 +57,25 @@ _LEAD = re.compile(
 _DISTANCE = re.compile(
     rf"(?:\b(?P<count>{_COUNT})\s+)?\b(?P<unit>{_UNIT}|weekend|{_WEEKDAY})s?\s+$", re.IGNORECASE
 )
-_RANGE = re.compile(r"\s*(?:and|to|until|till|through|-)\s+(?:the\s+)?", re.IGNORECASE)
+_TO = r"\s*(and|to|until|till|through|[-\u2013])\s*(?:the\s+)?"
+_RANGE = re.compile(_TO, re.IGNORECASE)
+_GOES_ON = re.compile(r"\s+(?:to|until|till|through)\b", re.IGNORECASE)  # "from May to the move"
+_LAST_HALF = re.compile(  # "between the launch and May 2025"
+    r"\b(?:between\b[^.;?!]*\sand|from\b[^.;?!]*\sto)\s+(?:the\s+)?$", re.IGNORECASE
+)
+# "3 and 9 May 2025" and "May 3 to 9": both days are given the month.
+_DAYS_OF_A_MONTH = re.compile(
+    rf"(?<![\w./:#-])({_DAY}){_TO}(?={_DAY}\s+(?:of\s+)?({_ABBREVIATED}(?:,?\s*{_YEAR})?))",
+    re.IGNORECASE,
+)
+_MONTH_WITH_DAYS = re.compile(
+    rf"(?<![\w./:#-])({_ABBREVIATED})\s+({_DAY}){_TO}"
+    rf"(?={_DAY}(?:,?\s*{_YEAR}|\s*(?:[,.;?!)]|$)))",  # not "on May 3 and 9 services failed"
+    re.IGNORECASE,
+)
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NAMES_YEAR = re.compile(r"\d{4}|last", re.IGNORECASE)
+_AROUND = frozenset({"before", "after", "until", "till", "by"})  # they begin no range
 _VAGUE_COUNT = 5  # "a few weeks" are at most so many
 _FIRST_MONTHS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # of the north
 _UNITS = {
@@ -89,53 +106,97 @@ class DatePhrase(NamedTuple):
     lead: str  #: the preposition in front of it, in lower case; empty where there is none
     span: Span
     absolute: bool  #: whether it is a date of the calendar, and not counted from now
+    has_year: bool  #: whether it says which year it means
 
 
 def date_phrases(text: str, now: datetime, *, past: bool) -> list[DatePhrase]:
     """The times that a text names, in its order; none of them begins in the future.
 
     A month or a day without a year is read only in a text about the past: elsewhere it may as
-    well be the next one.
+    well be the next one. Nor is half of a range read: it would name another time.
     """
+    text = spelled_out(text)
     phrases: list[DatePhrase] = []
+    last: DatePhrase | None = None
     end = 0
     for match in _PHRASE.finditer(text):
-        phrase = _phrase(text, match, now, past=past)
-        if phrase and phrases and _RANGE.fullmatch(text, end, match.start()):
-            first = phrases.pop()
-            words = f"{first.words}{text[end : match.end()]}"
-            phrase = DatePhrase(words, "between", _joined(first.span, phrase.span), phrase.absolute)
-        if phrase and (phrase.span.start is None or phrase.span.start <= now):
-            phrases.append(phrase)
+        before = _LEAD.search(text, 0, match.start())
+        assert before  # noqa: S101 it may be empty
+        begin = before.start("part") if before["part"] else match.start()
+        is_range = last and last.lead not in _AROUND and _RANGE.fullmatch(text, end, begin)
+        first = last if is_range else None
+        last = _phrase(text, match, before, now, past=past, within=first.lead if first else "")
+        if first and last:
+            phrases.remove(first)
+            last = _joined(first, last, text[end : match.end()])
+        elif last and not last.lead and _LAST_HALF.search(text, 0, begin):
+            last = None
+        phrases += [last] if last else []
         end = match.end()
-    return phrases
+    return [
+        each
+        for each in phrases
+        if each.lead != "between" and (past or each.has_year or not each.absolute)
+        if each.span.start is None or each.span.start <= now
+    ]
 
 
-def _joined(first: Span, last: Span) -> Span:
-    """From the one to the other; the year that the first does not name is that of the last."""
-    start = first.start
-    if start and start > last.end:
-        start += relativedelta(year=last.end.year)
-    return Span(start, last.end)
+def spelled_out(text: str) -> str:
+    """A text in which both days of "3 and 9 May" have their month."""
+    text = _DAYS_OF_A_MONTH.sub(r"\1 \3 \2 ", text)
+    return _MONTH_WITH_DAYS.sub(r"\1 \2 \3 \1 ", text)
 
 
-def _phrase(text: str, match: re.Match[str], now: datetime, *, past: bool) -> DatePhrase | None:
-    """The phrase of a match with the words before it, unless it names no time after all."""
-    before = _LEAD.search(text, 0, match.start())
-    assert before  # noqa: S101 it may be empty
+def _joined(first: DatePhrase, last: DatePhrase, words: str) -> DatePhrase:
+    """From the one to the other; the year that one of them does not name is the other's."""
+    start, end = first.span.start, last.span.end
+    year = relativedelta(years=1)
+    if start and first.absolute and not first.has_year:
+        start += relativedelta(year=end.year)
+        start -= year if start >= end else relativedelta()
+    elif start and first.absolute and last.absolute and not last.has_year:
+        end += relativedelta(year=start.year)
+        end += year if end <= start else relativedelta()
+    if start and start >= end:  # "between 2025 and 2023"
+        start, end = last.span.start, first.span.end
+    return DatePhrase(
+        words=first.words + words,
+        lead="during" if first.lead in {"", "between", "from", "since"} else first.lead,
+        span=Span(start, end),
+        absolute=last.absolute,
+        has_year=first.has_year or last.has_year,
+    )
+
+
+def _phrase(
+    text: str,
+    match: re.Match[str],
+    before: re.Match[str],
+    now: datetime,
+    *,
+    past: bool,
+    within: str,
+) -> DatePhrase | None:
+    """The phrase of a match with the words before it, unless it names no time after all.
+
+    `within` is the preposition before the first half of a range.
+    """
     lead, part = (before["lead"] or "").lower(), (before["part"] or "").lower()
     absolute = match.lastgroup in _UNITS
-    if absolute and not _is_date(match, lead or part):
+    if absolute and not _is_date(match, lead or part or within):
         return None
-    bounds = (_date if absolute else _counted)(match, now, past=past)
+    bounds = _date(match, now) if absolute else _counted(match, now, past=past)
     if bounds is None:
         return None
     start, end = _part(bounds, part)
+    if lead == "from" and _GOES_ON.match(text, match.end()):
+        lead = "between"
     distance = _DISTANCE.search(text, 0, before.start("lead")) if lead == "before" else None
     if distance:  # "two weeks before 11 August": what is about it may be as late as that day
         start, lead = _back(start, distance["unit"].lower(), distance["count"]), "in"
     words = text[(distance or before).start() : match.end()].strip()
-    return DatePhrase(words, lead, _towards(lead, start, end, now), absolute)
+    has_year = bool(_NAMES_YEAR.search(match[0]))
+    return DatePhrase(words, lead, _towards(lead, start, end, now), absolute, has_year)
 
 
 def _is_date(match: re.Match[str], lead: str) -> bool:
@@ -153,13 +214,11 @@ def _is_date(match: re.Match[str], lead: str) -> bool:
     return True
 
 
-def _date(match: re.Match[str], now: datetime, *, past: bool) -> _Bounds | None:
+def _date(match: re.Match[str], now: datetime) -> _Bounds | None:
     """A date of the calendar, in the latest year that fits if it names none."""
     kind, name = match.lastgroup or "", match[0].lower().removeprefix("last ")
     last = len(name) < len(match[0])
     year = re.search(r"(?:19|20)\d\d", name)
-    if not (year or past or last):
-        return None
     start = now.replace(month=1, day=1, hour=0, minute=0, second=0, microsecond=0)
     if kind in {"day", "month"}:
         try:

@@ -82,7 +82,9 @@ def _by_recall(
         state = State.SUPERSEDED
     pools = sorted(each.pool for each in placings if each.is_evident)
     remedy = None
-    if pools:
+    if _hit(replace(answer, hits=answer.weak), memory):  # also where no leg has evidence for it
+        remedy = " and ".join(_in_words({"all": True}))
+    elif pools:
         remedies = Remedies(recall=recall, query=query, memory=memory, state=state, pools=pools)
         remedy = remedies.smallest()
     if remedy is None and any(isinstance(reason, SaysTheSame) for reason in reasons):
@@ -278,10 +280,15 @@ class Remedies:
         return changes
 
     def _with_least_budget(self, changes: Changes) -> Changes:
-        hits, hit = self._ask(changes).hits, self._hit(changes)
+        answer, hit = self._ask(changes), self._hit(changes)
         if hit is None or self.query.budget_bytes is None:
             return changes
-        sizes = [len(each.memory.content.encode()) for each in hits[: hit.rank]]
+        given = [x.memory for x in answer.hits[: hit.rank]]
+        if hit.memory.id != self.memory.id:  # earlier states get what all hits leave
+            hits = (*answer.hits, *answer.weak)
+            given = [x.memory for x in hits] + [state.memory for x in hits for state in x.earlier]
+            given = given[: [x.id for x in given].index(self.memory.id) + 1]
+        sizes = [len(each.content.encode()) for each in given]
         enough: Changes = {**changes, "budget_bytes": sum(sizes)}
         least: Changes = {**changes, "budget_bytes": least_budget(sizes, self.query.budget_bytes)}
         return self._if_it_admits(least, self._if_it_admits(enough, changes))

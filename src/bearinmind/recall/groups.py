@@ -9,7 +9,7 @@ first; where there is none, their scores and words do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from bearinmind.outdates.verdicts import (
     prevailing_of_pairs,
 )
 from bearinmind.text import analysis
-from bearinmind.trace import Asks, Judged, QuestionTime, Span
+from bearinmind.trace import Asks, Dropped, Judged, QuestionTime, Span
 from bearinmind.types import (
     EarlierState,
     Group,
@@ -99,6 +99,12 @@ class Arranged(NamedTuple):
     outdated: Mapping[MemoryId, Outdated] = {}  #: those that stand by themselves
     before: Sequence[tuple[MemoryId, MemoryId]] = ()  #: which state comes before which
 
+    def left_out(self, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
+        """What was left out, each with the states that would be shown under it."""
+        for each in dropped:
+            states = self.earlier.get(each.id, ())
+            yield from (each, *(Dropped(state.memory.id, each.reason) for state in states))
+
     def behind(self, id_: MemoryId) -> list[MemoryId]:
         """A memory and the states that it was put before, and those before which they were put."""
         states = [id_]
@@ -126,10 +132,12 @@ def arrange(
     question: Question,
     group: Group,
     preferences: Preferences | None = None,
+    admitted: Collection[MemoryId] | None = None,
 ) -> Arranged:
     """Put the states of one thing in the order that the query asks for.
 
     `preferences` are those of the pairs of `to_be_read`; None where words alone found the links.
+    `admitted` may be hits by the filter, None: all; what it keeps out is attached at most.
     """
     links = [x for x in links if x.source in memories and x.target in memories]
     past = question.asks is Asks.THEN
@@ -142,16 +150,22 @@ def arrange(
     ordered = _ordered(judged, pairs, EARLIER if past else CURRENT) if pairs else judged
     if not links:
         return Arranged(ordered, before=pairs)
-    together = _Together(judged, memories, question)
     marked = outdated(links, memories, MARK)
-    if past or group is Group.OFF:
+    if past:
         return Arranged(ordered, outdated=marked, before=pairs)
+    together = _Together(judged, memories, question)
     grouped = {
         id_: link
         for id_, link in prevailing(links, memories, MARK).items()
         if is_decided(link) or together.answer(link)
     }
-    return _grouped(ordered, marked, grouped, memories)._replace(before=pairs)
+    may_be_hits = memories if admitted is None else admitted
+    current = {id_: _head(id_, grouped, may_be_hits) for id_ in marked}
+    if group is Group.OFF:
+        before = [(current[x.id], x.id) for x in ordered if current.get(x.id, x.id) != x.id]
+        apart = _behind_current(ordered, current, _BEFORE)
+        return Arranged(apart, outdated=marked, before=[*pairs, *before])
+    return _grouped(ordered, marked, current, memories)._replace(before=pairs)
 
 
 #: How probable it is that the newer of two memories answers the question better
@@ -305,7 +319,14 @@ def _word_orders(
     memories: Mapping[MemoryId, Memory],
     question: Question,
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
-    """The pairs of the best candidates of which the lower is to precede the higher."""
+    """The pairs of the best candidates of which the lower is to precede the higher.
+
+    A marked pair is named first and is not weighed, unless the question is about the past.
+    """
+    least_sure = math.inf if question.asks is Asks.THEN else MARK
+    for linked in _linked(judged, links, memories) if links else ():
+        if linked.probability >= least_sure:
+            yield linked.newer.id, linked.older.id
     judgements = prevailing_of_pairs(links) if links else ()
     of_pair = {frozenset((x.source, x.target)): x for x in judgements}
     probabilities = {pair: judgement_of(link).probability for pair, link in of_pair.items()}
@@ -314,6 +335,8 @@ def _word_orders(
         link = of_pair.get(frozenset((one.id, other.id)))
         current = _current(link, memories) if link else _newer(one, other)
         if lower.score <= 0 or current is None:
+            continue
+        if link and judgement_of(link).probability >= least_sure:
             continue
         if (current == lower.id) is question.is_before(memories[current]):
             continue
@@ -409,38 +432,54 @@ def _lifted(candidate: Judged, score: float, factor: str) -> Judged:
     return candidate._replace(score=score, factors=factors)
 
 
-def _grouped(
-    ordered: list[Judged],
-    marked: Mapping[MemoryId, Outdated],
-    grouped: Mapping[MemoryId, Link],
-    memories: Mapping[MemoryId, Memory],
-) -> Arranged:
-    """The candidates with the earlier states under the current one."""
+def _behind_current(
+    ordered: list[Judged], current: Mapping[MemoryId, MemoryId], lift: float = 1.0
+) -> list[Judged]:
+    """The candidates, each behind the current one, which comes in where it is no candidate."""
     kept: dict[MemoryId, Judged] = {}
-    earlier: dict[MemoryId, list[EarlierState]] = {}
     by_id = {each.id: each for each in ordered}
     for candidate in ordered:
-        head = _head(candidate.id, grouped)
+        head = current.get(candidate.id, candidate.id)
         if head not in kept:
             own = by_id.get(head)
             if own is None or own.score <= 0:  # no factor lifts a score of nothing
                 own = candidate._replace(id=head)
-            kept[head] = _lifted(own, max(own.score, candidate.score), CURRENT)
-        if head != candidate.id:
+            least = candidate.score * (1.0 if head == candidate.id else lift)
+            kept[head] = _lifted(own, max(own.score, least), CURRENT)
+        kept.setdefault(candidate.id, candidate)
+    return [*kept.values()]
+
+
+def _grouped(
+    ordered: list[Judged],
+    marked: Mapping[MemoryId, Outdated],
+    current: Mapping[MemoryId, MemoryId],
+    memories: Mapping[MemoryId, Memory],
+) -> Arranged:
+    """The candidates with the earlier states under the current one."""
+    kept: list[Judged] = []
+    earlier: dict[MemoryId, list[EarlierState]] = {}
+    for candidate in _behind_current(ordered, current):
+        head = current.get(candidate.id, candidate.id)
+        if head == candidate.id:
+            kept.append(candidate)
+        else:
             state = EarlierState(memory=memories[candidate.id], outdated=marked[candidate.id])
             earlier.setdefault(head, []).append(state)
     latest_first = {
         head: tuple(sorted(states, key=lambda x: (x.memory.created_at, x.memory.id), reverse=True))
         for head, states in earlier.items()
     }
-    alone = {id_: each for id_, each in marked.items() if id_ not in grouped}
-    return Arranged([*kept.values()], latest_first, alone)
+    alone = {id_: each for id_, each in marked.items() if current[id_] == id_}
+    return Arranged(kept, latest_first, alone)
 
 
-def _head(id_: MemoryId, grouped: Mapping[MemoryId, Link]) -> MemoryId:
-    """The current state of what a memory states."""
-    seen = {id_}
-    while id_ in grouped and grouped[id_].source not in seen:
+def _head(
+    id_: MemoryId, grouped: Mapping[MemoryId, Link], admitted: Collection[MemoryId]
+) -> MemoryId:
+    """The latest state of what a memory states that may be a hit."""
+    states = [id_]
+    while id_ in grouped and grouped[id_].source not in states:
         id_ = grouped[id_].source
-        seen.add(id_)
-    return id_
+        states.append(id_)
+    return next((each for each in reversed(states) if each in admitted), states[0])

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from bearinmind import errors
 from bearinmind.outdates.verdicts import (
@@ -31,7 +32,6 @@ from bearinmind.types import (
     Scope,
     State,
     UserId,
-    Whose,
     is_expired,
     owner_of,
 )
@@ -50,6 +50,14 @@ _CHANGING = (LinkKind.OUTDATES, LinkKind.SUPERSEDES)
 _MOST_IN_CHAINS = 1_000  # memories that are looked at for the history of a thing
 #: In which states others' memories are seen; what is deleted or superseded is its owner's alone.
 _SEEN = frozenset({State.LIVE, State.EXPIRED})
+
+
+class Whose(StrEnum):
+    """Owners of listed memories in a word; any other owner is given by name."""
+
+    ME = "me"  #: the user who asks
+    OTHERS = "others"  #: all users who share something with them
+
 
 Owner = Whose | UserId | None  #: whose memories are meant; None for all that can be seen
 #: Of pairs, the older first: how probably the newer one states what holds now of a thing.

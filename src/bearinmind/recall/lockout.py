@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from bearinmind.protocols import Fusion
-from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.scores import Adjustments
 from bearinmind.trace import Answer
 from bearinmind.types import Candidate, MemoryId, Ranking
 

@@ -14,15 +14,23 @@ from typing import Any, NamedTuple
 
 from bearinmind import errors
 from bearinmind.errors import MindError
-from bearinmind.outdates.verdicts import is_decided
+from bearinmind.outdates.verdicts import MARK, begins, is_decided, judgement_of
 from bearinmind.protocols import Following, Fusion, Leg, Readable, ReadPairs
 from bearinmind.recall import groups
-from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.attach import NONE, attachments
-from bearinmind.recall.question_time import read
+from bearinmind.recall.question_time import read, without_time
 from bearinmind.recall.rerank import Rerank
+from bearinmind.recall.scores import Adjustments, share_of_time
 from bearinmind.recall.second_look import read_first, read_states
-from bearinmind.recall.selection import Eligibility, MemoryReader, Selection, heads, present
+from bearinmind.recall.selection import (
+    Budget,
+    Eligibility,
+    MemoryReader,
+    Selection,
+    admits,
+    heads,
+    present,
+)
 from bearinmind.recall.verdict import Evidence, VerdictModels, models
 from bearinmind.trace import (
     Answer,
@@ -35,13 +43,25 @@ from bearinmind.trace import (
     QuestionTime,
     Reason,
     RerankReport,
+    Span,
     StepKind,
     Superseded,
     Trace,
     Unlikely,
     step,
 )
-from bearinmind.types import Fused, Hit, Link, LinkKind, MemoryId, Query, Ranking, State, Step
+from bearinmind.types import (
+    Fused,
+    Hit,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Query,
+    Ranking,
+    State,
+    Step,
+)
 
 TEXT_LIMIT = 100_000  # characters
 LARGEST_LIMIT = 1_000
@@ -124,7 +144,7 @@ class Recall:
         time = read(query.text, query.filter.now)
         newer = self._newer(query, rankings, fused) if linked and fused else _NONE_NEWER
         reader = MemoryReader(self.store, query.filter, rankings)
-        evidence = Evidence(self.verdicts, query.text, rankings, fused)
+        evidence = Evidence(self.verdicts, without_time(query.text, time), rankings, fused)
         choice = self._choose(_Asked(query, time, newer, reader, evidence), fused)
         watch.lap("choose")
         if choice.rerank:
@@ -142,7 +162,8 @@ class Recall:
             if probability < floor and not query.all
         }
         watch.lap("verdict")
-        dropped = [*choice.dropped, *(Dropped(*each) for each in unlikely.items())]
+        folded = choice.arranged.left_out(Dropped(*each) for each in unlikely.items())
+        dropped = [*choice.dropped, *folded]
         below = BelowLimit(limit=query.limit)
         paths = {id_: path for ranking in rankings for id_, path in ranking.paths.items()}
         hits = self._hits(query, choice, probabilities, unlikely, paths, linked=linked)
@@ -250,7 +271,7 @@ class Recall:
         odds: Mapping[MemoryId, float] = {}
         if read_pairs:
             judged, odds, read = read_first(
-                read_pairs, query.text, judged, memories, by_legs, is_ordered=report is not None
+                read_pairs, asked.text_for, judged, memories, by_legs, is_ordered=report is not None
             )
         links = groups.that_matter(newer.outdates, judged)
         seen = {**eligibility.servable(reader, links)}
@@ -261,16 +282,19 @@ class Recall:
             doubtful = groups.to_be_read(judged, links, seen, question)
             preferences, more = read_states(read_pairs, query.text, doubtful, odds)
             read = read + more if read and more else read or more
-        arranged = groups.arrange(judged, links, seen, question, query.group, preferences)
-        chosen, dropped = self.selection(query, arranged.judged, memories)
-        below = [  # what would be shown under a memory is left out with it
-            Dropped(state.memory.id, reason)
-            for id_, reason in dropped
-            for state in arranged.earlier.get(id_, ())
-        ]
-        every = [*eligibility.dropped, *dropped, *below]
+        may_be_hits = {id_ for id_, each in seen.items() if admits(query.filter, each)}
+        arranged = groups.arrange(
+            judged, links, seen, question, query.group, preferences, may_be_hits
+        )
+        budget = Budget(query.budget_bytes)
+        chosen, dropped = self.selection(
+            query, arranged.judged, memories, budget, arranged.outdated
+        )
+        states = [x.memory for each in chosen for x in arranged.earlier.get(each.id, ())]
+        over = [Dropped(x.id, reason) for x in states if (reason := budget.take(x))]
+        every = [*eligibility.dropped, *arranged.left_out(dropped), *over]
         considered = {x.id for x in (*fused, *eligibility.kept)}
-        return _Choice(arranged, chosen, every, considered, eligibility, odds, report, read)
+        return _Choice(arranged, chosen, every, considered, eligibility, odds, budget, report, read)
 
     def _judge(self, asked: _Asked, eligibility: Eligibility) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
@@ -318,17 +342,16 @@ class Recall:
         arranged = choice.arranged
         chosen = present(choice.chosen, memories, query.sort_by)
         chosen.sort(key=lambda candidate: candidate.id in unlikely)
-        left = query.budget_bytes
-        if left is not None:
-            left -= sum(len(memories[candidate.id].content.encode()) for candidate in chosen)
+        left_out = {each.id for each in choice.dropped}
         ids = [candidate.id for candidate in chosen]
         kept = {*ids}.difference(unlikely)
-        extra = attachments(self.store, query.filter, ids, left) if linked else {}
+        extra = attachments(self.store, query.filter, ids, choice.budget) if linked else {}
         hits = []
         for rank, candidate in enumerate(chosen, start=1):
             added = extra.get(candidate.id, NONE)
             served_for = replaced.get(candidate.id, ())
             outdated = arranged.outdated.get(candidate.id)
+            earlier = arranged.earlier.get(candidate.id, ())
             attached = added.attached
             if outdated and outdated.by not in kept and outdated.by in memories:
                 attached = (*attached, memories[outdated.by])  # never the old without the new
@@ -348,7 +371,7 @@ class Recall:
                     pointers=added.pointers,
                     path=next(ways, ()) if is_followed else (),
                     probability=probabilities[candidate.id],
-                    earlier=arranged.earlier.get(candidate.id, ()),
+                    earlier=tuple(x for x in earlier if x.memory.id not in left_out),
                     outdated=outdated,
                 )
             )
@@ -376,6 +399,22 @@ class _Asked(NamedTuple):
     reader: MemoryReader
     evidence: Evidence
 
+    def text_for(self, memory: Memory) -> str:
+        """The question; of a memory that held at the time it names, without the words for that.
+
+        What was so in May seldom says so: its dates do (docs/adr/0072).
+        """
+        text, span = self.query.text, self.time.span
+        return without_time(text, self.time) if span and self._held(memory, span) else text
+
+    def _held(self, memory: Memory, span: Span) -> bool:
+        """Whether a memory is from a span, or a state of something that had begun by then."""
+        marked = (x for x in self.newer.outdates if judgement_of(x).probability >= MARK)
+        had_begun = begins(memory)[0] < span.end and (
+            span.start is None or any(memory.id in (x.source, x.target) for x in marked)
+        )
+        return had_begun or share_of_time(memory, span) > 0
+
     def served(self, id_: MemoryId) -> MemoryId:
         """What is served for a candidate: it, or what supersedes it."""
         if State.SUPERSEDED in self.query.filter.states:
@@ -401,6 +440,7 @@ class _Choice(NamedTuple):
     considered: Collection[MemoryId]  #: the other candidates are below the limit
     eligibility: Eligibility
     odds: Mapping[MemoryId, float]  #: that those which were read answer
+    budget: Budget  #: what is left of it
     rerank: RerankReport | None = None
     read: PairsRead | None = None
 

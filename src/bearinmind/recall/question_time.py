@@ -150,6 +150,15 @@ def read(text: str, now: datetime) -> QuestionTime:
     )
 
 
+def without_time(text: str, time: QuestionTime) -> str:
+    """A question without the words that name a time, unless there are no others."""
+    if not time.span:
+        return text
+    from bearinmind.recall.date_phrases import spelled_out  # noqa: PLC0415  as above
+
+    return " ".join(spelled_out(text).replace(time.words[-1], " ", 1).split()) or text
+
+
 def _readings(
     text: str, dates: Sequence[DatePhrase], now: datetime, *, past: bool
 ) -> Iterator[tuple[Asks, str]]:

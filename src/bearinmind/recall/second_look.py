@@ -51,7 +51,7 @@ class FirstRead(NamedTuple):
 
 def read_first(
     read_pairs: ReadPairs | None,
-    text: str,
+    asked: Callable[[Memory], str],  # what each is asked
     judged: list[Judged],
     memories: Mapping[MemoryId, Memory],
     by_legs: Callable[[Memory, Mapping[str, Placing]], float],  # how probable one is, unread
@@ -61,15 +61,15 @@ def read_first(
     """Read the first candidates; those that answer come first, unless their order is settled."""
     least = _NEAR * judged[0].score if judged else 0.0
     first = [x for x in judged[:FIRST] if x.score >= least and not memories[x.id].sensitive]
-    if read_pairs is None or not first or not text.strip():
+    if read_pairs is None or not first or not asked(memories[first[0].id]).strip():
         return FirstRead(judged)
     at_once, others = first[:_AT_ONCE], first[_AT_ONCE:]
-    odds, report = _with_odds(read_pairs, text, [memories[x.id] for x in at_once], {})
+    odds, report = _with_odds(read_pairs, asked, [memories[x.id] for x in at_once], {})
     best = max(odds.values(), default=math.inf)  # nothing was read: the model failed
     if best <= _DOUBTED:
         others = [x for x in others if by_legs(memories[x.id], x.placings) >= _LEAST]
     if best <= _ENOUGH:
-        odds, more = _with_odds(read_pairs, text, [memories[x.id] for x in others], odds)
+        odds, more = _with_odds(read_pairs, asked, [memories[x.id] for x in others], odds)
         report += more
     return FirstRead(judged if is_ordered else _reordered(judged, odds), odds, report)
 
@@ -86,9 +86,9 @@ def read_states(
     """
     if not pairs:
         return {}, None
-    odds, report = _with_odds(read_pairs, text, [older for older, _ in pairs], odds)
+    odds, report = _with_odds(read_pairs, lambda _: text, [older for older, _ in pairs], odds)
     stated = [pair for pair in pairs if odds.get(pair[0].id, 0.0) > _NO_STATE]
-    odds, more = _with_odds(read_pairs, text, [newer for _, newer in stated], odds)
+    odds, more = _with_odds(read_pairs, lambda _: text, [newer for _, newer in stated], odds)
     likely = [
         (older, newer)
         for older, newer in stated
@@ -104,11 +104,14 @@ def read_states(
 
 
 def _with_odds(
-    read_pairs: ReadPairs, text: str, memories: Sequence[Memory], odds: Mapping[MemoryId, float]
+    read_pairs: ReadPairs,
+    asked: Callable[[Memory], str],
+    memories: Sequence[Memory],
+    odds: Mapping[MemoryId, float],
 ) -> tuple[Mapping[MemoryId, float], PairsRead]:
     """The log odds with those of these memories, and what reading took."""
-    unread = {x.id: passage(x.content, text) for x in memories if x.id not in odds}
-    texts = [(text[:LONGEST], content) for content in unread.values()]
+    unread = {x.id: (asked(x), x.content) for x in memories if x.id not in odds}
+    texts = [(text[:LONGEST], passage(content, text)) for text, content in unread.values()]
     numbers, report = _read(read_pairs, Reads.ANSWERS, texts)
     return {**odds, **dict(zip(unread, map(groups.log_odds, numbers), strict=False))}, report
 

@@ -34,6 +34,7 @@ from bearinmind.types import (
     Link,
     Memory,
     MemoryId,
+    Outdated,
     Query,
     Ranking,
     SortBy,
@@ -180,6 +181,26 @@ def heads(links: Iterable[Link]) -> dict[MemoryId, MemoryId]:
 # ---- the best of them ----------------------------------------------------------------------------
 
 
+class Budget:
+    """What is left of the bytes that a query asks for; a memory that is given twice counts once."""
+
+    def __init__(self, most: int | None) -> None:
+        self._left = most
+        self._given: set[MemoryId] = set()
+
+    def take(self, *memories: Memory) -> OverBudget | None:
+        """Take room for these, for all or for none; why there is none, else None."""
+        if self._left is None:
+            return None
+        new = {each.id: each for each in memories if each.id not in self._given}
+        size = sum(len(each.content.encode()) for each in new.values())
+        if size > self._left:
+            return OverBudget(size=size, left=self._left)
+        self._left -= size
+        self._given |= new.keys()
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The rules of selection; its repr is the recipe that a trace shows."""
@@ -187,20 +208,27 @@ class Selection:
     near_duplicates: float = 0.0  #: of common words: from this share on one is dropped; 0 off
 
     def __call__(
-        self, query: Query, judged: Iterable[Judged], memories: Mapping[MemoryId, Memory]
+        self,
+        query: Query,
+        judged: Iterable[Judged],
+        memories: Mapping[MemoryId, Memory],
+        budget: Budget,
+        outdated: Mapping[MemoryId, Outdated],
     ) -> tuple[list[Judged], list[Dropped]]:
-        """The chosen, best first, and the others with the reason why not."""
+        """The chosen, best first, and the others with the reason why not.
+
+        What is `outdated` has room only together with the memory that outdates it.
+        """
         chosen: list[Judged] = []
         dropped: list[Dropped] = []
         texts = _ChosenTexts(self.near_duplicates)
-        left = query.budget_bytes
         below = BelowLimit(limit=query.limit)
         for candidate in judged:
             if len(chosen) == query.limit:
                 dropped.append(Dropped(candidate.id, below))
                 continue
             memory = memories[candidate.id]
-            size = 0 if left is None else len(memory.content.encode())
+            by = outdated[memory.id].by if memory.id in outdated else memory.id
             reason = texts.twin(memory)
             if isinstance(reason, SaysTheSame) and texts.yields(reason.by, memory, query):
                 place = next(n for n, each in enumerate(chosen) if each.id == reason.by)
@@ -208,14 +236,12 @@ class Selection:
                 chosen[place] = candidate
                 texts.replace(reason.by, memory)
                 continue
-            if reason is None and left is not None and size > left:
-                reason = OverBudget(size=size, left=left)
+            reason = reason or budget.take(memory, memories.get(by, memory))
             if reason:
                 dropped.append(Dropped(candidate.id, reason))
                 continue
             chosen.append(candidate)
             texts.add(memory)
-            left = None if left is None else left - size
         return chosen, dropped
 
 

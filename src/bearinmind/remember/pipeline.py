@@ -71,6 +71,7 @@ class Remember(Update):
     """Everything that changes what is stored."""
 
     new_id: Callable[[], MemoryId]
+    by_person: bool = False  #: a person says what is stored, whatever trust it is given
 
     def add(
         self,
@@ -147,8 +148,9 @@ class Remember(Update):
         """Store a new memory that supersedes the given ones."""
         _refuse_deleted(supersedes)
         links = [
-            superseding(memory, old, Decider.AGENT, max(memory.created_at, old.created_at))
+            superseding(self.store, scope, (memory, old), self._decider(memory, old), at)
             for old in {old.id: old for old in supersedes}.values()
+            for at in [max(memory.created_at, old.created_at)]
         ]
 
         def put() -> Outcome:
@@ -159,6 +161,12 @@ class Remember(Update):
         if isinstance(outcome, AlreadyKnown):
             return self._known(scope, memory, outcome, supersedes)
         return outcome
+
+    def _decider(self, newer: Memory, older: Memory) -> Decider:
+        """Whose word it is that a new memory supersedes one; one that is trusted less claims it."""
+        is_person = self.by_person or newer.provenance.trust is Trust.USER
+        counts = is_person and not verdicts.is_less_trusted(newer, older)
+        return Decider.PERSON if counts else Decider.AGENT
 
     def _sealed_now(self, scope: Scope, memory: Memory) -> AlreadyKnown | None:
         """The memory that says the same in clear, sealed from now on; None if none does."""
@@ -181,7 +189,8 @@ class Remember(Update):
         for old in supersedes:
             if old.id != known.id and not verdicts.is_less_trusted(memory, old):
                 with suppress(errors.DuplicateLink):
-                    self.link(scope, known, LinkKind.SUPERSEDES, old)
+                    by = self._decider(memory, old)
+                    self.link(scope, known, LinkKind.SUPERSEDES, old, by)
         return replace(outcome, memory=known)
 
     def admit_history(
@@ -331,7 +340,7 @@ class Remember(Update):
         _refuse_deleted((source, target))
         link = Link(source=source.id, target=target.id, kind=kind, created_at=self.clock())
         if kind is LinkKind.SUPERSEDES:
-            link = superseding(source, target, by, link.created_at)
+            link = superseding(self.store, scope, (source, target), by, link.created_at)
         self.store.add_link(scope, link)
         if kind is LinkKind.DERIVES_FROM and by is not Decider.PERSON:
             self._trust_no_more(scope, source, target.provenance.trust)
@@ -425,9 +434,9 @@ class Remember(Update):
             for link in self.store.links(scope, [link.target for link in below])
         }
         return [
-            # As sure as the less sure of the two.
+            # As sure as the less sure of the two, and no person's unless both are.
             replace(
-                min(newer, older, key=lambda each: verdicts.judgement_of(each).probability),
+                min(newer, older, key=_certainty),
                 source=newer.source,
                 target=older.target,
                 created_at=now,
@@ -443,8 +452,6 @@ def _undecided(link: Link) -> Link:
     """A link with no more than an agent's word in place of a person's."""
     if verdicts.judgement_of(link).by is not Decider.PERSON or link.kind not in verdicts.REPLACING:
         return link
-    if link.kind is LinkKind.SUPERSEDES:
-        return replace(link, judgement=None)
     return replace(link, judgement=replace(verdicts.judgement_of(link), by=Decider.AGENT))
 
 
@@ -485,3 +492,8 @@ def _refuse_deleted(memories: Sequence[Memory]) -> None:
     for memory in memories:
         if memory.deleted_at is not None:
             raise errors.AlreadyDeleted(f"memory {memory.id} is deleted and cannot be linked")
+
+
+def _certainty(link: Link) -> tuple[float, bool]:
+    judgement = verdicts.judgement_of(link)
+    return judgement.probability, judgement.by is Decider.PERSON

@@ -12,11 +12,13 @@ from bearinmind.outdates.verdicts import (
     REPLACING,
     contradict,
     is_less_trusted,
+    is_trusted,
     judgement_of,
     prevailing_of_pairs,
     says,
 )
 from bearinmind.protocols import Store
+from bearinmind.text.analysis import fingerprint
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Resolution, Scope
 
 
@@ -50,11 +52,13 @@ def resolve(
         link = _decision(memory, other, resolution, by, now)
         ends = {memory.id, other.id}
         between = [x for x in links if x.kind in REPLACING and {x.source, x.target} == ends]
-        same = [x for x in prevailing_of_pairs(between) if _is_same(x, link)]
+        by_id = {memory.id: memory, other.id: other}
+        # A claim decides nothing.
+        deciding = [x for x in between if is_trusted(x, by_id) or not judgement_of(x).probability]
+        same = [x for x in prevailing_of_pairs(deciding) if _is_same(x, link)]
         if not same:
             if by is not Decider.PERSON:
-                by_id = {memory.id: memory, other.id: other}
-                _refuse(between, link, by_id[link.source], by_id[link.target])
+                _refuse(deciding, link, by_id[link.source], by_id[link.target])
             ended += [replace(x, removed_at=now) for x in between]
             new.append(link)
         elif judgement_of(same[0]).by is by:
@@ -85,40 +89,79 @@ def _decision(
         older, newer = sorted((memory, other), key=lambda each: (each.created_at, each.id))
     link = Link(source=newer.id, target=older.id, kind=LinkKind.OUTDATES, created_at=now)
     if resolution is Resolution.MERGE:
-        return superseding(newer, older, by, now)
+        return _superseding(newer, older, by, now)
     probability = 0.0 if resolution is Resolution.BOTH else 1.0
+    if newer.sensitive and probability:
+        raise errors.InvalidLink(
+            f"memory {newer.id} is sealed, and outdates nothing",
+            hint=f"`bearinmind link {newer.id} supersedes {older.id}` lets it replace the other.",
+        )
     return replace(link, judgement=Judgement(probability=probability, by=by))
 
 
-def superseding(newer: Memory, older: Memory, by: Decider, at: datetime) -> Link:
-    """The link that lets a memory supersede another: a claim if it is trusted less.
+def superseding(
+    store: Store, scope: Scope, pair: tuple[Memory, Memory], by: Decider, at: datetime
+) -> Link:
+    """The link that lets the first memory supersede the second; no agent overturns a person.
 
-    A person who decides that it does all the same is named with the link.
+    From anybody but a person it is a claim if the first is trusted less.
     """
-    link = Link(source=newer.id, target=older.id, kind=LinkKind.SUPERSEDES, created_at=at)
-    if by is not Decider.PERSON or not is_less_trusted(newer, older):
-        return link
-    return replace(link, judgement=Judgement(probability=1.0, by=by))
+    if by is not Decider.PERSON and not is_less_trusted(*pair):
+        _refuse_overturning(store, scope, *pair)
+    return _superseding(*pair, by, at)
+
+
+def _superseding(newer: Memory, older: Memory, by: Decider, at: datetime) -> Link:
+    """The link that lets a memory supersede another; an agent who says so is named with it.
+
+    A person is named if the memory is trusted less, and replaces the other all the same. One whose
+    trust falls later does not: somebody else may have written another text into it.
+    """
+    is_plain = by is Decider.PERSON and not is_less_trusted(newer, older)
+    return Link(
+        source=newer.id,
+        target=older.id,
+        kind=LinkKind.SUPERSEDES,
+        created_at=at,
+        judgement=None if is_plain else Judgement(probability=1.0, by=by),
+    )
 
 
 def _is_same(held: Link, decided: Link) -> bool:
     """Whether a link already says what was decided, and somebody no less said so."""
     before, now = judgement_of(held), judgement_of(decided)
     says_it = says(held, decided.source) is says(decided, decided.source)
-    if held.kind is LinkKind.SUPERSEDES and held.judgement is None:
-        says_it = says_it and decided.judgement is None  # else it was no more than a claim
     return says_it and before.by in (now.by, Decider.PERSON)
 
 
-def _refuse(between: Sequence[Link], decided: Link, newer: Memory, older: Memory) -> None:
+def _refuse(decisions: Sequence[Link], decided: Link, newer: Memory, older: Memory) -> None:
     """Refuse an agent what only a person can decide."""
-    of_person = [x for x in between if x.kind is LinkKind.OUTDATES]
-    if any(judgement_of(x).by is Decider.PERSON for x in of_person):
-        raise errors.PersonDecides(
-            f"a person has decided otherwise about {newer.id} and {older.id}"
-        )
+    if any(judgement_of(x).by is Decider.PERSON for x in decisions):
+        raise _decided_otherwise(newer, older)
     both_hold = judgement_of(decided).probability == 0.0
     if is_less_trusted(newer, older) and not both_hold:
         raise errors.PersonDecides(
             f"memory {newer.id} is trusted less than {older.id}, and cannot replace it"
         )
+
+
+def _refuse_overturning(store: Store, scope: Scope, newer: Memory, older: Memory) -> None:
+    """Refuse an agent to let a memory supersede one that a person said to hold, or to be newer.
+
+    What was decided about another memory with the same words counts as well.
+    """
+    links = [x for x in store.links(scope, [older.id]) if x.kind in REPLACING]
+    ends = {end for x in links for end in (x.source, x.target)}
+    memories = store.get_many(scope, [*ends]) if ends else {}
+    whole = [x for x in links if {x.source, x.target} <= memories.keys()]
+    for link in prevailing_of_pairs(x for x in whole if is_trusted(x, memories)):
+        other = memories[link.target if link.source == older.id else link.source]
+        is_same = not other.sensitive and fingerprint(other.content) == fingerprint(newer.content)
+        judgement = judgement_of(link)
+        holds = link.source == older.id or not judgement.probability
+        if holds and judgement.by is Decider.PERSON and (is_same or other.id == newer.id):
+            raise _decided_otherwise(newer, older)
+
+
+def _decided_otherwise(newer: Memory, older: Memory) -> errors.PersonDecides:
+    return errors.PersonDecides(f"a person has decided otherwise about {newer.id} and {older.id}")

@@ -21,8 +21,7 @@ from bearinmind.store import graph, rows, spaces
 from bearinmind.store.database import Database, Parameters, Version
 from bearinmind.store.rows import Owned
 from bearinmind.text import analysis
-from bearinmind.text.ids import new_id
-from bearinmind.types import AlreadyKnown, Link, LinkKind, Memory, MemoryId, Outcome, Stored
+from bearinmind.types import AlreadyKnown, Link, LinkKind, Memory, MemoryId, Outcome, Stored, new_id
 
 
 def insert_version(database: Database, transaction: Owned, memory: Memory, known_by: bytes) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bearinmind.surfaces.hooks.standalone.memory_text import fence, quoted
-from bearinmind.surfaces.times import day_in_words
-from bearinmind.surfaces.verbs.answers import is_data, memories_of, why_attached
+from bearinmind.surfaces.times import day_in_words, earlier_states
+from bearinmind.surfaces.verbs.verb import is_data, memories_of, why_attached
 from bearinmind.types import Hit, MayReplace, Memory, Outdated
 
 PREAMBLE = (
@@ -64,10 +64,7 @@ def fenced(memory: Memory, user: str) -> str:
 
 def _blocks(hit: Hit, user: str) -> Iterator[str]:
     """A hit, and what outdates or resolved it; pointers are one line each."""
-    earlier = [
-        after(f"until {day_in_words(state.outdated.until)}", state.memory, user)
-        for state in hit.earlier
-    ]
+    earlier = [after(words, memory, user) for words, memory in earlier_states(hit)]
     yield "\n".join([shown(hit.memory, user, hit.outdated, hit.probability), *earlier])
     for memory in hit.attached:
         yield f"{why_attached(hit, memory)} by {shown(memory, user)}"

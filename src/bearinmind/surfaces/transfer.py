@@ -19,6 +19,7 @@ import pydantic_core
 from bearinmind import codec, errors
 from bearinmind.app import Mind
 from bearinmind.protocols import History, Sealed
+from bearinmind.recall.history import Whose
 from bearinmind.remember.admit import check_moment
 from bearinmind.remember.secrets import masked, named_kinds
 from bearinmind.text import ids
@@ -31,7 +32,7 @@ from bearinmind.types import (
     Provenance,
     State,
     Stored,
-    Whose,
+    is_id,
 )
 
 FORMAT = 1  # raised when an older release could no longer read what is written
@@ -94,7 +95,7 @@ class ForeignMemory(NamedTuple):
     def has_own_id(self) -> bool:
         """Whether its id is one of ours; another program's ids may be of any type."""
         id_ = self.data.get("id")
-        return isinstance(id_, str) and ids.is_id(id_)
+        return isinstance(id_, str) and is_id(id_)
 
     def versions(self, category: str, now: datetime) -> list[Memory]:
         """Every version, the present one last, under the id that the memory will have here."""
@@ -183,7 +184,7 @@ def _moment(name: str, value: object) -> datetime:
 
 def _check_ids(*texts: str) -> None:
     for text in texts:
-        if not ids.is_id(text):
+        if not is_id(text):
             raise errors.InvalidRecord(f"{text!r} is not the id of a memory")
 
 

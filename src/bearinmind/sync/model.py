@@ -1,4 +1,4 @@
-"""The nouns of the sync room: what a replica and its server send each other, and what a sync did.
+"""The nouns of the sync room: what a replica and its server send each other, and how far they are.
 
 `bearinmind.changes` has the nouns that stores keep: protocols need them, and are below the rooms.
 """
@@ -169,30 +169,6 @@ class Sealing(Protocol):
 def error_text(error: MindError) -> str:
     """What is kept of an error for `sync status`."""
     return f"{error.message} {error.hint}".strip()
-
-
-@dataclass(slots=True, kw_only=True)
-class SyncReport:
-    """What a round of syncing did."""
-
-    pulled: int = 0  #: changes of others that were taken
-    pushed: int = 0  #: own changes that the server took
-    merged: int = 0  #: of those pulled: what was changed here as well
-    conflicts: int = 0  #: of those merged: where both sides contradicted each other
-    stale: int = 0  #: own changes to a thing that somebody else changed first: they are merged
-    refused: int = 0  #: own changes that the server does not take; `sync status` says why
-    waiting: int = 0  #: what cannot be merged before its key is here
-    joined: int = 0  #: memories that say the same and were made on two machines
-    copied: int = 0  #: memories that others share, which are new here or changed
-    dropped: int = 0  #: memories that others do not share any more: they are gone from here
-    pull_error: MindError | None = None
-    push_error: MindError | None = None
-    shared_error: MindError | None = None
-
-    @property
-    def error(self) -> MindError | None:
-        """Why a part of it could not be done, if one could not."""
-        return self.pull_error or self.push_error or self.shared_error
 
 
 class PendingChange(NamedTuple):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bearinmind.changes import (
     ConflictKind,
@@ -37,8 +37,11 @@ from bearinmind.outdates.verdicts import (
 )
 from bearinmind.protocols import Gone, History, Received, Store, SubjectState
 from bearinmind.sync.merge import merge
-from bearinmind.sync.model import Arrived, Sealing, SyncReport
+from bearinmind.sync.model import Arrived, Sealing
 from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Scope
+
+if TYPE_CHECKING:  # it imports this module
+    from bearinmind.sync.replica import SyncReport
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 

@@ -37,7 +37,6 @@ from bearinmind.sync.model import (
     Pulled,
     Sealing,
     Server,
-    SyncReport,
     error_text,
     size_of,
     vectors_by_id,
@@ -48,6 +47,30 @@ from bearinmind.types import Filter, Scope, State
 PAGE = 200  # changes of one request
 BATCH = 100  # changes that are sent at a time, at most
 _RESENT_AT_ONCE = 100
+
+
+@dataclass(slots=True, kw_only=True)
+class SyncReport:
+    """What a round of syncing did."""
+
+    pulled: int = 0  #: changes of others that were taken
+    pushed: int = 0  #: own changes that the server took
+    merged: int = 0  #: of those pulled: what was changed here as well
+    conflicts: int = 0  #: of those merged: where both sides contradicted each other
+    stale: int = 0  #: own changes to a thing that somebody else changed first: they are merged
+    refused: int = 0  #: own changes that the server does not take; `sync status` says why
+    waiting: int = 0  #: what cannot be merged before its key is here
+    joined: int = 0  #: memories that say the same and were made on two machines
+    copied: int = 0  #: memories that others share, which are new here or changed
+    dropped: int = 0  #: memories that others do not share any more: they are gone from here
+    pull_error: errors.MindError | None = None
+    push_error: errors.MindError | None = None
+    shared_error: errors.MindError | None = None
+
+    @property
+    def error(self) -> errors.MindError | None:
+        """Why a part of it could not be done, if one could not."""
+        return self.pull_error or self.push_error or self.shared_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

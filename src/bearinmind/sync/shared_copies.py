@@ -35,10 +35,10 @@ from bearinmind.sync.model import (
     Server,
     SharedMemories,
     SharedPage,
-    SyncReport,
     error_text,
     vectors_by_id,
 )
+from bearinmind.sync.replica import SyncReport
 from bearinmind.types import (
     Filter,
     Link,

@@ -23,8 +23,7 @@ from bearinmind.models.outbound_http import batches
 from bearinmind.models.server_calls import API, JSON, Call, Server
 from bearinmind.protocols import History, Received, SubjectState
 from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector, SharedMemories, SharedPage
-from bearinmind.text import ids
-from bearinmind.types import Memory, MemoryId, UserId
+from bearinmind.types import Memory, MemoryId, UserId, is_id
 
 VERSION = 1  # of the format
 CHANGES_PATH = "/sync/changes"
@@ -246,7 +245,7 @@ def _ids_in(subject: Subject) -> Sequence[str]:
 
 
 def _check_id(id_: str) -> None:
-    if not ids.is_id(id_):
+    if not is_id(id_):
         raise InvalidChange(f"{id_!r} is not the id of a memory")
 
 

@@ -1,7 +1,7 @@
-"""Addresses as people give them: of a store, and of a server over HTTP.
+"""Addresses: the names of stores, and what people give for a server over HTTP.
 
 A store is a file, a database on a Postgres server, or the embedded server. An address may hold a
-password; the text of a name never shows it.
+password; the text of a name never shows it. `bearinmind.config` reads names.
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ from pydantic import SecretStr
 
 from bearinmind.errors import InvalidSetting
 
-_EMBEDDED = "postgres"
-_HINT = (
-    "Give the path of a file, the URL of a Postgres server such as "
-    "postgresql://user@host:5432/database, or `postgres` for a server that is run for you."
-)
+EMBEDDED = "postgres"  #: names the embedded server
 # Stricter than libpq, which quotes what it does not understand: that may be the password.
 _CODE = "%(?!00)[0-9A-Fa-f]{2}"
 _WORD = rf"(?:[^\s/?#@:,\[\]%]|{_CODE})*"
@@ -42,8 +38,6 @@ _SHOWN = frozenset(
     target_session_attrs user
     """.split()  # noqa: SIM905  so that it can be read
 )
-_OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_CONNECTION_STRING = re.compile(r"(host|hostaddr|dbname|user|port|service|password)\s*=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,42 +91,10 @@ class EmbeddedStore:
     folder: Path | None  #: of its data; None is the user's data folder
 
     def __str__(self) -> str:
-        return _EMBEDDED if self.folder is None else f"{_EMBEDDED}:{self.folder}"
+        return EMBEDDED if self.folder is None else f"{EMBEDDED}:{self.folder}"
 
 
 StoreName = StoreFile | StoreServer | EmbeddedStore
-
-
-def store_name(value: object) -> StoreName:
-    """The store that a text names; a `Path` is always a file. Raises `InvalidSetting`."""
-    match value:
-        case StoreFile() | StoreServer() | EmbeddedStore():
-            return value
-        case Path():
-            return StoreFile(_expanded(value))
-        case str():
-            return _named(value)
-    raise InvalidSetting(f"{value!r} names no store", hint=_HINT)
-
-
-def _named(text: str) -> StoreName:
-    if not text.strip():
-        raise InvalidSetting("the name of the store is empty", hint=_HINT)
-    if text.startswith(("postgres://", "postgresql://")):
-        return StoreServer.at(text)
-    if text == _EMBEDDED:
-        return EmbeddedStore(None)
-    kind, colon, folder = text.partition(":")
-    if colon and kind == _EMBEDDED:
-        if not folder:
-            raise InvalidSetting(f"{text!r} names no folder", hint=_HINT)
-        return EmbeddedStore(_expanded(Path(folder)))
-    scheme = _OTHER_SCHEME.match(text)
-    if scheme:
-        raise InvalidSetting(f"there is no kind of store {scheme[0]!r}", hint=_HINT)
-    if kind == "postgresql" or _CONNECTION_STRING.match(text):
-        raise InvalidSetting("a Postgres server is named by its URL", hint=_HINT)
-    return StoreFile(_expanded(Path(text)))
 
 
 def absolute(name: StoreName) -> StoreName:
@@ -157,13 +119,6 @@ def fingerprint(name: StoreName) -> str:
 
 def _parts(parameters: str | None) -> list[str]:
     return [part for part in (parameters or "").split("&") if part]
-
-
-def _expanded(path: Path) -> Path:
-    try:
-        return path.expanduser()
-    except RuntimeError as exc:
-        raise InvalidSetting(f"{str(path)!r}: {exc}") from exc
 
 
 # ---- servers over HTTP -------------------------------------------------------------------------

@@ -1,18 +1,11 @@
-"""Memory ids: made by the writer, unique everywhere, short enough to read aloud."""
+"""Memory ids as people and models give them: a beginning, misread letters, the owner's name."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Container
 
 from bearinmind import errors
-from bearinmind.types import MemoryId, UserId
-
-#: Crockford's base 32: digits and letters without i, l, o and u, which are misread or misheard.
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-#: 12 characters are 60 random bits: among ten million memories the odds of any collision are 1 in
-#: 20,000, and the store refuses an id that it already holds.
-LENGTH = 12
+from bearinmind.types import ID_ALPHABET, ID_LENGTH, MemoryId, UserId
 
 #: Between an owner and an id; in no name of a user.
 _BETWEEN = ":"
@@ -21,16 +14,10 @@ _WHOLE = 105  # characters, the most that a surface takes: a secret is seen as a
 _SHOWN = 60  # characters of what is longer
 
 
-def new_id() -> MemoryId:
-    """A fresh random id. Random rather than ordered by time, so that short prefixes tell apart."""
-    bits = secrets.randbits(5 * LENGTH)
-    return MemoryId("".join(ALPHABET[bits >> 5 * place & 31] for place in range(LENGTH)))
-
-
 def normalise(text: str) -> str:
     """An id, or the beginning of one, as stored; corrects case, dashes and misread letters."""
     prefix = text.strip().lower().replace("-", "").translate(_MISREAD)
-    if not prefix or len(prefix) > LENGTH or not set(prefix) <= set(ALPHABET):
+    if not prefix or len(prefix) > ID_LENGTH or not set(prefix) <= set(ID_ALPHABET):
         raise _no_id(text)
     return prefix
 
@@ -40,16 +27,11 @@ def _no_id(text: str) -> errors.InvalidId:
     return errors.InvalidId(f"{shown} is not a memory id or the beginning of one")
 
 
-def is_id(text: str) -> bool:
-    """Whether a text is a whole memory id, as stored."""
-    return len(text) == LENGTH and set(text) <= set(ALPHABET)
-
-
 def derived(digest: bytes) -> MemoryId:
     """The id of a digest of at least eight bytes."""
     number = int.from_bytes(digest[:8])
-    base = len(ALPHABET)
-    return MemoryId("".join(ALPHABET[number // base**n % base] for n in range(LENGTH)))
+    base = len(ID_ALPHABET)
+    return MemoryId("".join(ID_ALPHABET[number // base**n % base] for n in range(ID_LENGTH)))
 
 
 def with_owner(owner: UserId, id: MemoryId) -> MemoryId:

@@ -118,7 +118,7 @@ def check_decisions(ledger: Ledger, found: Found) -> None:
         if link.judgement.evidence and not all(map(_is_in_clear, histories)):
             raise Broken(f"{link} has words about a sensitive or a purged memory")
     for links in judged.values():
-        live = [(x.source, x.target) for x in links if x.removed_at is None]
+        live = [(x.source, x.kind, x.target) for x in links if x.removed_at is None]
         if len({*live}) < len(live):
             raise Broken(f"{live} is judged twice")
     for pair, decided in ledger.decided.items():

@@ -15,8 +15,7 @@ from bearinmind.protocols import Store
 from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.remember.secrets import Boundary, Reveal
-from bearinmind.sync.model import SyncReport
-from bearinmind.sync.replica import Replica
+from bearinmind.sync.replica import Replica, SyncReport
 from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.types import (
     Decider,

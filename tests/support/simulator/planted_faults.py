@@ -17,9 +17,9 @@ from bearinmind.protocols import Gone, History, Received, Settled, Store
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync import merge, pull, replica, shared_copies
 from bearinmind.sync.merge import text_of, versions_of
-from bearinmind.sync.model import Arrived, Operation, SyncReport
+from bearinmind.sync.model import Arrived, Operation
 from bearinmind.sync.pull import Pull, Reconciled, Reconciliation
-from bearinmind.sync.replica import Push, Replica
+from bearinmind.sync.replica import Push, Replica, SyncReport
 from bearinmind.sync.server_side import ServerSide
 from bearinmind.types import MemoryId, Scope
 

@@ -13,10 +13,9 @@ from bearinmind.changes import SubjectKind
 from bearinmind.protocols import Store
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.secrets import Boundary
-from bearinmind.sync.model import SyncReport
+from bearinmind.sync.replica import SyncReport
 from bearinmind.sync.server_side import ServerSide
-from bearinmind.text import ids
-from bearinmind.types import MemoryId, Scope
+from bearinmind.types import ID_ALPHABET, ID_LENGTH, MemoryId, Scope
 from bearinmind.vault.keys import Key, Keyring
 from bearinmind.vault.seal import SealingVault
 from support.simulator.checks import (
@@ -319,6 +318,6 @@ class World:
 
 def _ids(random: Random) -> Callable[[], MemoryId]:
     def new_id() -> MemoryId:
-        return MemoryId("".join(random.choices(ids.ALPHABET, k=ids.LENGTH)))
+        return MemoryId("".join(random.choices(ID_ALPHABET, k=ID_LENGTH)))
 
     return new_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 from support.browser import Browser
@@ -130,6 +131,24 @@ def test_the_list_can_be_filtered_and_has_every_memory_once(tab: Browser, filled
     problem = filled.ask("GET", "/memories?created_from=soon")
     assert problem["detail"] in text(tab, ".trouble")
     assert problem["hint"].replace("`", "") in text(tab, ".trouble")
+
+
+def test_an_answer_that_takes_long_is_said_to_be_looked_for(tab: Browser, tmp_path: Path) -> None:
+    with (
+        relaying() as relay,
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        serving(tmp_path / "memories.db", **LEGS, server_url=relay.url) as server,
+    ):
+        relay.lead_to(server.url)
+        tab.visit(relay.url)
+        tab.wait(READY)
+        relay.lead_to(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        tab.press("/", *"fridays", "enter")
+        tab.wait(
+            "const waiting = document.querySelector('main [aria-busy]:empty');"
+            "const shown = waiting && getComputedStyle(waiting, '::after');"
+            "return shown && shown.content.includes('Looking') && shown.visibility === 'visible'"
+        )
 
 
 def test_a_server_that_is_gone_is_said_and_the_page_goes_on_when_it_is_back(

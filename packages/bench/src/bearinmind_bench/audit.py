@@ -13,7 +13,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 from bearinmind.config import Settings
-from bearinmind.recall.adjust import share_of_time
+from bearinmind.recall.scores import share_of_time
 from bearinmind.recall.second_look import ANSWERS
 from bearinmind.trace import Answer
 from bearinmind.types import Fused, Hit, Placing

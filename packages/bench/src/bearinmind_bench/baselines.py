@@ -15,7 +15,7 @@ import Stemmer
 
 from bearinmind.models.caches import CachedEmbedder
 from bearinmind.models.local import LocalEmbedder
-from bearinmind.recall.fusion import ReciprocalRank
+from bearinmind.recall.scores import ReciprocalRank
 from bearinmind.text.sql_statements import statements_of
 from bearinmind.types import Candidate, MemoryId, Ranking
 from bearinmind_bench.corpus import cache_of_runs

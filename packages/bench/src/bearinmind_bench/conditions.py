@@ -22,7 +22,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from bearinmind_bench.evaluation import EvaluationSet, load
 from bearinmind_bench.inference import difference, verdict
 from bearinmind_bench.metrics import CURRENT_FIRST, HEADLINE, STALE_ABOVE, STALE_WITHOUT
 from bearinmind_bench.results import Result
-from bearinmind_bench.runner import PRODUCT, Plan, run
+from bearinmind_bench.runner import PRODUCT, Plan, run, run_arms, writing
 from bearinmind_bench.summary import OVERALL
 
 
@@ -134,12 +134,10 @@ def check(
     started: Callable[[Condition, int], Callable[[int], None]],
 ) -> list[Checked]:
     """Run every row again; `started` gives the progress of the one that begins."""
-    sets: dict[str, EvaluationSet | None] = {}
+    sets = {name: _find(name, folders) for name in {row.data for row in conditions}}
     results: dict[str, Result | None] = {}
-    for condition in conditions:
-        if condition.data not in sets:
-            sets[condition.data] = _find(condition.data, folders)
-        results[condition.name] = _run(condition, sets[condition.data], started)
+    for rows in _that_share_a_store(conditions):
+        results.update(_run(rows, sets[rows[0].data], started))
     comparisons = _comparisons(conditions, results)
     headlines = corrected([comparison.headline for comparison in comparisons.values()])
     compared = dict(zip(comparisons, headlines, strict=True))
@@ -164,21 +162,41 @@ def _find(name: str, folders: Sequence[Path]) -> EvaluationSet | None:
     return None
 
 
+def _that_share_a_store(conditions: Sequence[Condition]) -> list[list[Condition]]:
+    """Rows of the product whose stores would be the same; every other one alone."""
+    shared: dict[object, list[Condition]] = {}
+    for row in conditions:
+        alike = (row.data, row.split, row.withhold, repr(writing(row.settings)))
+        key = alike if row.retriever == PRODUCT else row.name
+        shared.setdefault(key, []).append(row)
+    return [*shared.values()]
+
+
 def _run(
-    condition: Condition,
+    rows: Sequence[Condition],
     data: EvaluationSet | None,
     started: Callable[[Condition, int], Callable[[int], None]],
-) -> Result | None:
+) -> dict[str, Result | None]:
     if data is None:
-        return None
-    plan = Plan(
-        data=data,
-        split=condition.split,
-        settings=condition.settings,
-        withhold=frozenset(condition.withhold),
-        retriever=None if condition.retriever == PRODUCT else condition.retriever,
-    )
-    return run(plan, started(condition, plan.steps))
+        return dict.fromkeys(row.name for row in rows)
+    first = rows[0]
+    plan = Plan(data=data, split=first.split, withhold=frozenset(first.withhold))
+    if first.retriever != PRODUCT:
+        plan = replace(plan, retriever=first.retriever, settings=first.settings)
+        return {first.name: run(plan, started(first, plan.steps))}
+
+    def progress(more: int) -> None:
+        of_row(more)
+
+    results = run_arms(plan, [row.settings for row in rows], progress, keep_queries=False)
+    found: dict[str, Result | None] = {}
+    steps = plan.steps
+    for row in rows:
+        of_row = started(row, steps)
+        found[row.name] = next(results)
+        steps = len(data.of_split(first.split))  # of the others: the store is filled
+    next(results, None)  # which removes the store
+    return found
 
 
 def _comparisons(

@@ -16,7 +16,7 @@ from typing import Any
 
 from bearinmind import config
 from bearinmind.app import Mind, embedders_of
-from bearinmind.config import Settings, cache_folder
+from bearinmind.config import Settings, cache_folder, store_name
 from bearinmind.errors import Conflict, InvalidInput, InvalidSetting, NotFound, UnknownCategory
 from bearinmind.models.caches import CachedEmbedder, EmbeddingCache
 from bearinmind.models.embedders import Embedders
@@ -30,9 +30,10 @@ from bearinmind.remember.admit import (
     check_content,
 )
 from bearinmind.store import factory
-from bearinmind.text.addresses import EmbeddedStore, StoreFile, StoreServer, store_name
-from bearinmind.text.ids import ALPHABET, LENGTH
+from bearinmind.text.addresses import EmbeddedStore, StoreFile, StoreServer
 from bearinmind.types import (
+    ID_ALPHABET,
+    ID_LENGTH,
     AlreadyKnown,
     Link,
     LinkKind,
@@ -377,6 +378,6 @@ def _own_id(number: int) -> MemoryId:
     """An id of ours that counts, so that equal scores are in the order of the corpus."""
     digits = ""
     while number:
-        number, digit = divmod(number, len(ALPHABET))
-        digits = ALPHABET[digit] + digits
-    return MemoryId(digits.rjust(LENGTH, ALPHABET[0]))
+        number, digit = divmod(number, len(ID_ALPHABET))
+        digits = ID_ALPHABET[digit] + digits
+    return MemoryId(digits.rjust(ID_LENGTH, ID_ALPHABET[0]))

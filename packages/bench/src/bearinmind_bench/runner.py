@@ -172,16 +172,31 @@ def run(plan: Plan, progress: Callable[[int], None] = _no_progress) -> Result:
 _WRITES = ("embedder", "embedded_text", "extractor")
 
 
+def writing(settings: Mapping[str, Any]) -> list[Any]:
+    """What of these settings decides what a store holds in the end."""
+    return [settings.get(name) for name in _WRITES]
+
+
 def run_arms(
-    plan: Plan, arms: Sequence[Mapping[str, Any]], progress: Callable[[int], None] = _no_progress
+    plan: Plan,
+    arms: Sequence[Mapping[str, Any]],
+    progress: Callable[[int], None] = _no_progress,
+    *,
+    keep_queries: bool = True,
 ) -> Iterator[Result]:
-    """Measure several settings of the product; neighbours that write the same share a store."""
+    """Measure several settings of the product; neighbours that write the same share a store.
+
+    Unless told otherwise, a query is embedded once for all of them: the times of the others are
+    then shorter.
+    """
     _check(plan)
     for settings in arms:
         settings_for("check", {}, settings)
     filling = progress  # once: the stores of the others are filled meanwhile
-    for _, some in groupby(arms, key=lambda settings: [settings.get(name) for name in _WRITES]):
-        yield from _run_alike(plan, [*some], filling, progress)
+    for _, some in groupby(arms, key=writing):
+        alike = [*some]
+        keep = keep_queries and len(alike) > 1
+        yield from _run_alike(plan, alike, filling, progress, keep_queries=keep)
         filling = _no_progress
 
 
@@ -190,10 +205,12 @@ def _run_alike(
     arms: Sequence[Mapping[str, Any]],
     filling: Callable[[int], None],
     progress: Callable[[int], None],
+    *,
+    keep_queries: bool,
 ) -> Iterator[Result]:
     """Measure settings that write the same, over one stored corpus."""
     with empty_store(plan.store) as store:
-        embedders = EmbeddersOfRun(keep_queries=len(arms) > 1)
+        embedders = EmbeddersOfRun(keep_queries=keep_queries)
         try:
             stored = corpus.fill(store, plan.data, filling, withhold=plan.withhold)
             for settings in arms:

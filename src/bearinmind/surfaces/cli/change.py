@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import EmptyContent, InvalidInput, MindError
+from bearinmind.recall.history import Whose
 from bearinmind.remember.admit import check_time
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.update import Deleted
@@ -34,17 +35,7 @@ from bearinmind.surfaces.cli.terminal import (
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.surfaces.times import day_in_words
 from bearinmind.text.analysis import one_line
-from bearinmind.types import (
-    LinkKind,
-    Memory,
-    MemoryId,
-    Outcome,
-    Resolution,
-    State,
-    Stored,
-    Trust,
-    Whose,
-)
+from bearinmind.types import LinkKind, Memory, MemoryId, Outcome, Resolution, State, Stored, Trust
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -295,10 +286,9 @@ def _note_sealing(run: Session, mind: Mind, memory: Memory, *, flagged: bool) ->
 def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
     """Say how many earlier versions were encrypted too."""
     if concealed > 0:
-        versions = "1 earlier version" if concealed == 1 else f"{concealed:,} earlier versions"
         overwritten = mind.secrets.scrub()
         rest = "; the text is overwritten in the file" if overwritten else ""
-        run.note(f"{versions} of it encrypted too{rest}.")
+        run.note(f"{many(concealed, 'earlier version')} of it encrypted too{rest}.")
         if not overwritten:
             run.note_traces()
 

@@ -22,7 +22,7 @@ from bearinmind.store.new_file import refuse_existing
 from bearinmind.surfaces.cli.options import option
 from bearinmind.surfaces.cli.recall import answer_table, trace_line, why_not_table
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, Session, counting, styled
-from bearinmind.surfaces.verbs.answers import RecallAnswer
+from bearinmind.surfaces.verbs.verb import RecallAnswer
 from bearinmind.types import Link, LinkKind, MemoryId, Resolution, Trust
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from bearinmind.surfaces.cli.options import argument, flag, option
 from bearinmind.surfaces.cli.terminal import QUIET, Session, parts, styled
 from bearinmind.surfaces.hooks.standalone.turns import Transcript
 from bearinmind.surfaces.lines import STANDARD, translated
-from bearinmind.surfaces.verbs.answers import BriefAnswer
+from bearinmind.surfaces.verbs.verb import BriefAnswer
 
 if TYPE_CHECKING:
     from rich.text import Text

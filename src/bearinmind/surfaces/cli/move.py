@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bearinmind import codec
 from bearinmind.app import Mind
+from bearinmind.config import store_name
 from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import Access, open_existing_target, open_source, open_target
 from bearinmind.store.migrate_store import Compared, open_move
@@ -31,7 +32,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.foreign import NAMES, OWN, FilesImport, FilesImported
 from bearinmind.surfaces.lines import STANDARD
-from bearinmind.text.addresses import StoreFile, StoreName, store_name
+from bearinmind.text.addresses import StoreFile, StoreName
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

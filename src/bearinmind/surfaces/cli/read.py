@@ -49,7 +49,7 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
     tree,
 )
-from bearinmind.surfaces.verbs.answers import (
+from bearinmind.surfaces.verbs.verb import (
     GetAnswer,
     HistoryAnswer,
     ListAnswer,
@@ -342,12 +342,11 @@ def _history_table(value: HistoryAnswer, user: str) -> RenderableType:
     for number, chain in enumerate(value.chains):
         if number:
             table.add_row("", "")
+        moments = [moment for state in chain for moment in (state.since, state.until)]
         for state in chain:
             memory = state.memory
-            span = styled(
-                times.span_in_words(state.since, state.until), "" if state.until else STRONG
-            )
-            table.add_row(span, styled(memory.content))
+            span = times.span_in_words(state.since, state.until, moments)
+            table.add_row(styled(span, "" if state.until else STRONG), styled(memory.content))
             facts = [shared_by(memory, user), *origins(memory), _decision(state.outdated)]
             table.add_row("", parts(styled(memory.id, ID), *facts))
     return table

@@ -36,8 +36,8 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, read_text
-from bearinmind.surfaces.times import day_in_words
-from bearinmind.surfaces.verbs.answers import RecallAnswer, why_attached
+from bearinmind.surfaces.times import earlier_states
+from bearinmind.surfaces.verbs.verb import RecallAnswer, why_attached
 from bearinmind.text.analysis import one_line
 from bearinmind.trace import (
     Answer,
@@ -156,17 +156,26 @@ def answer_table(value: Answer, labels: Labels, user: str | None = None) -> Rend
     if value.hits:
         guesses = many(len(value.weak), "weak guess", "weak guesses")
         more = [styled(f"+ {guesses} (--all)", QUIET)] if value.weak else []
-        return group(hits_table(value.hits, labels, user), *more)
+        asks_when = value.trace.time.asks is Asks.WHEN
+        return group(hits_table(value.hits, labels, user, with_begin=asks_when), *more)
+    nothing, over = _NOTHING_RECALLED, value.over_budget
+    if over:
+        nothing = f"Nothing relevant fits: the best match, {over.id}, {over.reason}."
     if not value.weak:
-        return styled(_NOTHING_RECALLED)
+        return styled(nothing)
     lines = [
         parts(styled(hit.memory.id, ID), _percent(hit), one_line(safe(hit.memory.content)))
         for hit in value.weak
     ]
-    return group(styled(f"{_NOTHING_RECALLED} Weak guesses:"), *lines)
+    head, floor = f"{nothing} Weak guesses:", value.query.min_probability
+    if floor is not None and value.verdict is not Verdict.NOTHING and not over:
+        head = f"Nothing is as probable as {100 * floor:g} %. The best:"
+    return group(styled(head), *lines)
 
 
-def hits_table(values: Sequence[Hit], labels: Labels, user: str | None = None) -> RenderableType:
+def hits_table(
+    values: Sequence[Hit], labels: Labels, user: str | None = None, *, with_begin: bool = False
+) -> RenderableType:
     """Recalled memories, best first; those of other users with their owner."""
     table = grid(">", "")
     for value in values:
@@ -174,7 +183,7 @@ def hits_table(values: Sequence[Hit], labels: Labels, user: str | None = None) -
             table.add_row("", "")
         table.add_row(styled(str(value.rank), STRONG), styled(value.memory.content))
         table.add_row("", _facts_of(value, labels, user))
-        for line in _extras(value):
+        for line in _extras(value, with_begin=with_begin):
             table.add_row("", line)
     return table
 
@@ -204,11 +213,12 @@ def _percent(value: Hit) -> str:
     return f"{100 * value.probability:.0f} %"
 
 
-def _extras(value: Hit) -> list[Text]:
+def _extras(value: Hit, *, with_begin: bool) -> list[Text]:
     lines = []
-    for state in value.earlier:
-        line = styled(f"until {day_in_words(state.outdated.until)}: ", QUIET)
-        lines.append(line.append(f"{safe(state.memory.content)}  ").append(state.memory.id, ID))
+    states = earlier_states(value, with_begin=with_begin) if value.earlier else ()
+    for words, memory in states:
+        line = styled(f"{words}: ", QUIET)
+        lines.append(line.append(f"{safe(memory.content)}  ").append(memory.id, ID))
     if value.replaces:
         lines.append(styled("replaces ", QUIET).append(", ".join(value.replaces), style=ID))
     for memory in value.attached:

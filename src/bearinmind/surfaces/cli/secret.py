@@ -24,7 +24,7 @@ from bearinmind.surfaces.cli.terminal import (
     many,
     styled,
 )
-from bearinmind.surfaces.verbs.answers import ListAnswer
+from bearinmind.surfaces.verbs.verb import ListAnswer
 from bearinmind.vault.keys import Key
 from bearinmind.vault.seal import Rotated, VaultStatus, examine
 

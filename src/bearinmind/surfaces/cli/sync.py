@@ -37,7 +37,8 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
 )
 from bearinmind.surfaces.failures import meaning_of
-from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
+from bearinmind.sync.model import ConflictDetail, SyncStatus
+from bearinmind.sync.replica import SyncReport
 from bearinmind.text.analysis import one_line
 from bearinmind.work.worker import Wakeup
 from bearinmind.work.worker_lock import WorkerLock

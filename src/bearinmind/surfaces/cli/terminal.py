@@ -104,7 +104,7 @@ class Session:
 
     def open(self) -> Mind:
         """The store; it is made if there is none."""
-        return Mind.build(self.settings)
+        return Mind.build(self.settings, by_person=True)
 
     def find(self) -> Mind | None:
         """The store, if there is one."""

@@ -41,11 +41,10 @@ from bearinmind.surfaces.client.verb_calls import (
     same_as,
     verb,
 )
-from bearinmind.surfaces.verbs.answers import write_cursor
 from bearinmind.surfaces.verbs.graph_verbs import ConceptAnswer, PathAnswer
 from bearinmind.surfaces.verbs.requests import UpdateRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
-from bearinmind.surfaces.verbs.verb import Request, Verb
+from bearinmind.surfaces.verbs.verb import Request, Verb, write_cursor
 from bearinmind.text import ids
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import (

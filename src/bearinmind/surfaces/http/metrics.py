@@ -36,7 +36,7 @@ from bearinmind.errors import MindError, MissingExtra
 from bearinmind.protocols import OwnerUse, StoreFacts, TrafficCount, TrafficKind
 from bearinmind.surfaces.http import logs
 from bearinmind.surfaces.http.middleware import OTHER, Pool
-from bearinmind.surfaces.verbs.answers import RecallAnswer
+from bearinmind.surfaces.verbs.verb import RecallAnswer
 from bearinmind.sync.model import SyncStatus
 from bearinmind.trace import StepKind
 from bearinmind.types import Stored, UserId

@@ -13,9 +13,8 @@ from pydantic.json_schema import models_json_schema
 
 from bearinmind import codec
 from bearinmind.surfaces.http.responses import PROBLEM, Problem
-from bearinmind.surfaces.verbs.answers import GetAnswer
 from bearinmind.surfaces.verbs.sync_verbs import SYNC_VERBS
-from bearinmind.surfaces.verbs.verb import Verb
+from bearinmind.surfaces.verbs.verb import GetAnswer, Verb
 from bearinmind.types import Access, Outcome
 
 _REFERENCE = "#/components/schemas/{model}"

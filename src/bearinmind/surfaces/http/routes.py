@@ -33,10 +33,9 @@ from bearinmind.surfaces.http import openapi, responses
 from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.middleware import body_of
 from bearinmind.surfaces.http.responses import JSON
-from bearinmind.surfaces.verbs.answers import GetAnswer
 from bearinmind.surfaces.verbs.sync_verbs import SERVED
+from bearinmind.surfaces.verbs.verb import GetAnswer, Verb
 from bearinmind.surfaces.verbs.verb import Request as VerbRequest
-from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access, AlreadyKnown, Memory, Stored
 
 ROOT = "/api/v1"

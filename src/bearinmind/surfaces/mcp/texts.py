@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -30,8 +31,8 @@ from bearinmind.remember.update import Deleted
 from bearinmind.surfaces import for_agents
 from bearinmind.surfaces.hooks.standalone.memory_text import neutral, one_line, quoted
 from bearinmind.surfaces.times import span_in_words
-from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import graph_verbs as g
+from bearinmind.surfaces.verbs import verb as v
 from bearinmind.surfaces.verbs.table import VERBS
 from bearinmind.text.ids import name_among
 from bearinmind.trace import WhyNot
@@ -83,13 +84,13 @@ _ME = UserId("")
 
 def structured(answer: object, type_: object) -> dict[str, Any]:
     """An answer as data."""
-    if isinstance(answer, a.RecallAnswer):  # weak guesses cost an agent tokens and mislead it
-        held = {memory.id for hit in answer.hits for memory in a.memories_of(hit)}
+    if isinstance(answer, v.RecallAnswer):  # weak guesses cost an agent tokens and mislead it
+        held = {memory.id for hit in answer.hits for memory in v.memories_of(hit)}
         as_data = tuple(id_ for id_ in answer.as_data if id_ in held)
         answer = dataclasses.replace(answer, weak=(), as_data=as_data)
     as_data = getattr(answer, "as_data", ())
     if isinstance(answer, Stored | AlreadyKnown):
-        as_data = a.as_data(answer.memory.owner, (x.memory for x in answer.may_replace))
+        as_data = v.as_data(answer.memory.owner, (x.memory for x in answer.may_replace))
     whole = codec.to_data(_fenced(answer, frozenset(as_data)), type_)
     data: dict[str, Any] = _lean(whole, left_out(type_))
     if "may_replace" in data:
@@ -198,11 +199,15 @@ def _readable(memory: Memory) -> Memory:
 # ---- by kind of answer ---------------------------------------------------------------------------
 
 
-def _recalled(answer: a.RecallAnswer) -> str:
+def _recalled(answer: v.RecallAnswer) -> str:
     hits = [with_each(hit, partial(_mine, as_data=answer.as_data)) for hit in answer.hits]
     guesses = f"{len(answer.weak)} weak guesses are left out; all=true gives them."
-    parts = [_VERDICTS[answer.verdict], for_agents.rendered(hits, _ME)]
-    shown = {each.id for hit in hits for each in a.memories_of(hit)}
+    head = _VERDICTS[answer.verdict]
+    if answer.weak and not hits and answer.verdict is not Verdict.NOTHING:
+        best = f"{100 * answer.weak[0].probability:.0f} % likely"
+        head = f"Verdict: {answer.verdict}, but min_probability leaves it out: the best is {best}."
+    parts = [head, for_agents.rendered(hits, _ME)]
+    shown = {each.id for hit in hits for each in v.memories_of(hit)}
     parts += [_conflict(x) for x in answer.conflicts if {x.newer, x.older} <= shown]
     parts += [guesses] if answer.weak else []
     parts += [f"missing from this answer: {advice(x)}" for x in answer.degraded]
@@ -223,12 +228,12 @@ def _settle(newer: MemoryId, older: MemoryId) -> str:
     return f"Settle it: memory_resolve {ends} resolution=newer|older|both|merge"
 
 
-def _listed(answer: a.ListAnswer) -> str:
+def _listed(answer: v.ListAnswer) -> str:
     more = f"\n\nmore with after={answer.next}" if answer.next else ""
     return of_memories(answer.memories, answer.as_data, answer.outdated, answer.states) + more
 
 
-def _whole(answer: a.GetAnswer) -> str:
+def _whole(answer: v.GetAnswer) -> str:
     earlier = [
         f"version {each.version} said:\n{for_agents.fenced(_mine(each, answer.as_data), _ME)}"
         for each in answer.earlier
@@ -250,7 +255,7 @@ def _stored(answer: Stored | AlreadyKnown) -> str:
     return "\n".join(lines)
 
 
-def _stored_many(answer: a.StoreManyAnswer) -> str:
+def _stored_many(answer: v.StoreManyAnswer) -> str:
     return "\n".join(
         f"Not stored: {masked(each.message)}\nhint: {advice(each.hint)}"
         if isinstance(each, NotStored)
@@ -274,16 +279,19 @@ def _linked(link: Link) -> str:
     return f"Linked: {link.source} {in_words(link)} {link.target}"
 
 
-def _history(answer: a.HistoryAnswer) -> str:
-    def state(value: ThingState) -> str:
-        span = span_in_words(value.since, value.until)
+def _history(answer: v.HistoryAnswer) -> str:
+    def state(value: ThingState, moments: Collection[datetime | None]) -> str:
+        span = span_in_words(value.since, value.until, moments)
         return for_agents.after(span, _mine(value.memory, answer.as_data), _ME)
 
-    chains = ["\n".join(map(state, chain)) for chain in answer.chains]
+    chains = []
+    for chain in answer.chains:
+        moments = [moment for each in chain for moment in (each.since, each.until)]
+        chains.append("\n".join(state(each, moments) for each in chain))
     return "\n\n".join(chains) or _NOTHING
 
 
-def _explained(answer: a.WhyAnswer) -> str:
+def _explained(answer: v.WhyAnswer) -> str:
     led = [f"{step.link.source} {step.link.kind} {step.link.target}" for step in answer.steps]
     newer = [f"superseded by {each.id}" for each in answer.superseded_by]
     memories = [answer.memory, *(step.memory for step in answer.steps), *answer.superseded_by]
@@ -291,13 +299,13 @@ def _explained(answer: a.WhyAnswer) -> str:
     return "\n\n".join([shown, *led, *newer])
 
 
-def _around(answer: a.TimelineAnswer) -> str:
+def _around(answer: v.TimelineAnswer) -> str:
     anchor = [answer.anchor] if answer.anchor else []
     memories = [*answer.before, *anchor, *answer.after]
     return of_memories(memories, answer.as_data, answer.outdated, answer.states)
 
 
-def _brief(answer: a.BriefAnswer) -> str:
+def _brief(answer: v.BriefAnswer) -> str:
     if not answer.memories:
         return ""
     return f"Most important and newest:\n\n{of_memories(answer.memories, answer.as_data)}"
@@ -333,7 +341,7 @@ def _note(text: str) -> str:
 # ---- the inbox and the graph ---------------------------------------------------------------------
 
 
-def _inbox(answer: a.ProposalsAnswer | Review) -> str:
+def _inbox(answer: v.ProposalsAnswer | Review) -> str:
     lines = [*map(_proposal, answer.proposals)] or ["Nothing waits for a decision."]
     return "\n".join(lines) if isinstance(answer, Review) else _with_memories(lines, answer)
 
@@ -372,7 +380,7 @@ def _step(source: str, target: str, joint: Neighbour | Edge) -> str:
 
 
 def _with_memories(
-    lines: Sequence[str], answer: a.ProposalsAnswer | g.NeighboursAnswer | g.PathAnswer
+    lines: Sequence[str], answer: v.ProposalsAnswer | g.NeighboursAnswer | g.PathAnswer
 ) -> str:
     shown = [of_memories(answer.memories, answer.as_data)] if answer.memories else []
     return "\n\n".join(["\n".join(lines), *shown])
@@ -384,25 +392,25 @@ def _concepts(answer: g.HubsAnswer) -> str:
 
 
 _SAYING: dict[type | tuple[type, ...], Callable[[Any], str]] = {
-    a.RecallAnswer: _recalled,
-    a.ListAnswer: _listed,
-    a.GetAnswer: _whole,
+    v.RecallAnswer: _recalled,
+    v.ListAnswer: _listed,
+    v.GetAnswer: _whole,
     (Stored, AlreadyKnown): _stored,
     Memory: _changed,
     Deleted: _deleted,
     Link: _linked,
     Resolved: lambda answer: "\n".join(map(_linked, answer.links)),
-    a.HistoryAnswer: _history,
-    a.WhyAnswer: _explained,
-    a.TimelineAnswer: _around,
-    a.BriefAnswer: _brief,
+    v.HistoryAnswer: _history,
+    v.WhyAnswer: _explained,
+    v.TimelineAnswer: _around,
+    v.BriefAnswer: _brief,
     Statistics: _counted,
-    a.SecretAnswer: lambda answer: answer.content,
+    v.SecretAnswer: lambda answer: answer.content,
     Share: _share,
-    a.SharesAnswer: lambda answer: "\n".join(map(_share, answer.shares)) or "Nothing is shared.",
-    a.StoreManyAnswer: _stored_many,
+    v.SharesAnswer: lambda answer: "\n".join(map(_share, answer.shares)) or "Nothing is shared.",
+    v.StoreManyAnswer: _stored_many,
     WhyNot: _why_not,
-    (a.ProposalsAnswer, Review): _inbox,
+    (v.ProposalsAnswer, Review): _inbox,
     Proposal: _proposal,
     g.NeighboursAnswer: _neighbours,
     g.PathAnswer: _way,
@@ -416,8 +424,8 @@ _CLEANED: dict[type, Callable[[Any], Any]] = {
     NotStored: lambda x: dataclasses.replace(x, hint=advice(x.hint)),
 }
 _WITH_MEMORIES = (
-    *(a.RecallAnswer, a.ListAnswer, a.GetAnswer, a.WhyAnswer, a.TimelineAnswer, a.SharesAnswer),
-    *(a.HistoryAnswer, a.StoreManyAnswer, a.ProposalsAnswer, Review),
+    *(v.RecallAnswer, v.ListAnswer, v.GetAnswer, v.WhyAnswer, v.TimelineAnswer, v.SharesAnswer),
+    *(v.HistoryAnswer, v.StoreManyAnswer, v.ProposalsAnswer, Review),
     *(g.NeighboursAnswer, g.PathAnswer),
     *(Stored, AlreadyKnown, MayReplace, Hit, EarlierState, ThingState, Step),
 )

@@ -9,10 +9,13 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cache
+from hashlib import sha256
+from secrets import token_hex
 from typing import Any, Protocol
 
 import mcp_types as types
 from mcp.server import ServerRequestContext
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
@@ -51,6 +54,7 @@ _HINT = "The schema of the tool says what it takes."
 _EVERY_TURN = ("recall", "store")
 _ALWAYS = {"anthropic/alwaysLoad": True}
 _EVERY = 0.5  # seconds between two words on how long a call takes
+_OF_THIS_PROCESS = f"mcp-{token_hex(4)}"  # over standard input it serves one client
 _AGENT = re.compile(r"[\w.@/-][\w .@/-]{0,63}")  # a client's name that can be a memory's agent
 
 
@@ -243,7 +247,7 @@ def _annotations(verb: Verb) -> types.ToolAnnotations:
 
 
 def _of_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments; what is stored comes from the client that stores it, unless it says.
+    """The arguments; what is stored comes from the client and its connection, unless it says.
 
     A tool decides for an agent, whatever it says. A link that is made by hand is a person's word.
     """
@@ -257,13 +261,23 @@ def _of_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[s
         )
     client = context.session.client_params
     name = client.client_info.name if client and client.client_info else ""
-    if not _AGENT.fullmatch(name):
-        return arguments
+    origin = {"agent": name} if _AGENT.fullmatch(name) else {}
+    if session := _session_of(context):
+        origin["session"] = session
     drafts = arguments.get("drafts")
     if verb.name == "store_many" and isinstance(drafts, list):
-        named = [{"agent": name, **each} if isinstance(each, dict) else each for each in drafts]
+        named = [{**origin, **each} if isinstance(each, dict) else each for each in drafts]
         return {**arguments, "drafts": named}
-    return {"agent": name, **arguments} if verb.name == "store" else arguments
+    return {**origin, **arguments} if verb.name == "store" else arguments
+
+
+def _session_of(context: Context) -> str | None:
+    """The session of a connection; none over HTTP where the protocol has no connection."""
+    if context.request is None:
+        return _OF_THIS_PROCESS
+    id_ = context.request.headers.get(MCP_SESSION_ID_HEADER)
+    # Not the id itself: who has it and a key could go on with that connection.
+    return f"mcp-{sha256(id_.encode()).hexdigest()[:8]}" if id_ else None
 
 
 @contextlib.asynccontextmanager

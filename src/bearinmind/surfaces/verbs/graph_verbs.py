@@ -17,9 +17,8 @@ from bearinmind.app.graph import LONGEST, MOST_HOPS
 from bearinmind.concepts import Concept, ConceptName, Merge, Relation
 from bearinmind.graph.lookup import ConceptCard, MemoryCard
 from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
-from bearinmind.surfaces.verbs.answers import as_data
 from bearinmind.surfaces.verbs.requests import WHOLE, Count, FilterRequest, OneRequest
-from bearinmind.surfaces.verbs.verb import MadeOfResult, Tool, Verb, reads, writes
+from bearinmind.surfaces.verbs.verb import MadeOfResult, Tool, Verb, as_data, reads, writes
 from bearinmind.surfaces.verbs.verb import Request as _Request
 from bearinmind.types import Memory, MemoryId
 

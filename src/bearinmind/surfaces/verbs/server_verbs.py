@@ -20,8 +20,8 @@ from bearinmind.app.server import Bucket, Density, Report, Sizes, Traffic, Whole
 from bearinmind.errors import VersionConflict
 from bearinmind.protocols import AgentSession, DeadJob, Step, User
 from bearinmind.remember.pipeline import PurgePlan
-from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs import verb as v
 from bearinmind.surfaces.verbs.requests import WHOLE
 from bearinmind.surfaces.verbs.verb import MadeOfResult, Nothing, Request, Verb, reads, writes
 from bearinmind.types import Access, Key
@@ -174,7 +174,7 @@ OWN_VERBS: tuple[Verb, ...] = (
     reads(
         name="accounts.my_keys",
         says="Your keys, and how much of their quotas is used today.",
-        gives=a.KeysAnswer,
+        gives=v.KeysAnswer,
         path="/me/keys",
         command="key list",
     ),
@@ -200,7 +200,7 @@ OWN_VERBS: tuple[Verb, ...] = (
         name="accounts.my_audit",
         says="What was done with your secrets, shares and keys, youngest first.",
         takes=r.LatestRequest,
-        gives=a.AuditAnswer,
+        gives=v.AuditAnswer,
         path="/me/audit",
         command="audit",
     ),
@@ -237,7 +237,7 @@ SERVER_VERBS: tuple[Verb, ...] = (
     _admin(
         name="server.shares",
         says="What everybody shares.",
-        gives=a.SharesAnswer,
+        gives=v.SharesAnswer,
         path="/shares/all",
         command="share list --everybody",
     ),
@@ -289,9 +289,9 @@ def renew_key(mind: Mind, request: r.RenewKeyRequest) -> NewKey:
     return mind.accounts.renew_key(request.id, overlap=timedelta(hours=request.overlap_hours))
 
 
-def audit_log(mind: Mind, request: r.LatestRequest) -> a.AuditAnswer:
+def audit_log(mind: Mind, request: r.LatestRequest) -> v.AuditAnswer:
     """What everybody did."""
-    return a.AuditAnswer(entries=tuple(mind.accounts.audit(request.limit, everybody=True)))
+    return v.AuditAnswer(entries=tuple(mind.accounts.audit(request.limit, everybody=True)))
 
 
 _change = partial(Verb, access=Access.ADMIN, method="POST")
@@ -300,7 +300,7 @@ ACCOUNT_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.users",
         says="Every user whom the server knows.",
-        gives=a.UsersAnswer,
+        gives=v.UsersAnswer,
         path="/users",
         command="user list",
     ),
@@ -334,7 +334,7 @@ ACCOUNT_VERBS: tuple[Verb, ...] = (
         name="accounts.keys",
         says="The keys of a user, or of everybody.",
         takes=r.KeysRequest,
-        gives=a.KeysAnswer,
+        gives=v.KeysAnswer,
         path="/keys",
         command="key list",
     ),

@@ -20,12 +20,11 @@ from bearinmind.surfaces.verbs.verb import Request, Verb
 from bearinmind.sync import wire
 from bearinmind.sync.server_side import MOST_REQUESTED
 from bearinmind.sync.shared_copies import MOST_SEEN
-from bearinmind.text import ids
-from bearinmind.types import Access, MemoryId, UserId
+from bearinmind.types import ID_ALPHABET, ID_LENGTH, Access, MemoryId, UserId
 
 _MOST_CHANGES = 1_000  # of one answer
 _LARGEST = 2**53 - 1  # a number that every reader of JSON can hold
-_ID = rf"^[{ids.ALPHABET}]{{{ids.LENGTH}}}$"
+_ID = rf"^[{ID_ALPHABET}]{{{ID_LENGTH}}}$"
 _ID_EXAMPLE, _OTHER_EXAMPLE = "k7f29qmxt4hd", "q2m8xt0vd5ja"
 
 Name = Annotated[str, Field(max_length=100)]

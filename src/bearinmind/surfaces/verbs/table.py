@@ -16,8 +16,8 @@ from bearinmind.proposals import Proposal
 from bearinmind.protocols import Statistics
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.update import Deleted
-from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs import verb as v
 from bearinmind.surfaces.verbs.graph_verbs import GRAPH_VERBS
 from bearinmind.surfaces.verbs.server_verbs import ACCOUNT_VERBS, OWN_VERBS, SERVER_VERBS
 from bearinmind.surfaces.verbs.verb import Tool, Verb, reads, writes
@@ -31,14 +31,14 @@ _ID, _OTHER_ID = "k7f29qmxt4hd", "q2m8xt0vd5ja"
 _LINK = {"source": _OTHER_ID, "kind": "supersedes", "target": _ID}
 
 
-def list_memories(mind: Mind, request: r.ListRequest) -> a.ListAnswer:
+def list_memories(mind: Mind, request: r.ListRequest) -> v.ListAnswer:
     """A page of memories."""
-    after = a.read_cursor(request.after) if request.after else None
+    after = v.read_cursor(request.after) if request.after else None
     filters = request.given("after", "limit")
     # One more than is shown tells whether there is another page; by importance there is none.
     more = 0 if request.by_importance else 1
     page = mind.list(limit=request.limit + more, after=after, **filters)
-    return a.ListAnswer.of(mind, page, request.limit, request.as_of)
+    return v.ListAnswer.of(mind, page, request.limit, request.as_of)
 
 
 def delete(mind: Mind, request: r.DeleteRequest) -> Deleted:
@@ -46,7 +46,7 @@ def delete(mind: Mind, request: r.DeleteRequest) -> Deleted:
     memory = mind.delete(request.id, **request.given("id"))
     if isinstance(memory, Deleted):
         return memory
-    return Deleted(**a.fields_of(memory))
+    return Deleted(**v.fields_of(memory))
 
 
 def link(mind: Mind, request: r.NewLinkRequest) -> Link:
@@ -91,7 +91,7 @@ VERBS: tuple[Verb, ...] = (
         name="store_many",
         says="Remember several things; a refused one does not stop the others.",
         takes=r.StoreManyRequest,
-        gives=a.StoreManyAnswer,
+        gives=v.StoreManyAnswer,
         path="/store-many",
         command="import",
         headers={"Idempotency-Key": "idempotency_key"},
@@ -105,7 +105,7 @@ VERBS: tuple[Verb, ...] = (
         name="recall",
         says="The memories that matter for a question, best first.",
         takes=r.RecallRequest,
-        gives=a.RecallAnswer,
+        gives=v.RecallAnswer,
         path="/recall",
         example={"query": "where is the staging database", "limit": 5},
         tool_text=Tool(
@@ -163,7 +163,7 @@ VERBS: tuple[Verb, ...] = (
         name="get",
         says="One memory with its earlier versions and its links.",
         takes=r.OneRequest,
-        gives=a.GetAnswer,
+        gives=v.GetAnswer,
         path="/memories/{id}",
         tool_text=Tool(
             says="Read one memory with its earlier versions and links.",
@@ -252,7 +252,7 @@ VERBS: tuple[Verb, ...] = (
         name="history",
         says="The states of a thing in order, from when until when each held.",
         takes=r.HistoryRequest,
-        gives=a.HistoryAnswer,
+        gives=v.HistoryAnswer,
         path="/history",
         tool_text=Tool(
             says="Show how a thing changed: its states, with dates.",
@@ -263,7 +263,7 @@ VERBS: tuple[Verb, ...] = (
         name="why",
         says="What led to a memory.",
         takes=r.WhyRequest,
-        gives=a.WhyAnswer,
+        gives=v.WhyAnswer,
         path="/memories/{id}/why",
         tool_text=Tool(
             says="Trace what led to a memory, by its links.",
@@ -274,7 +274,7 @@ VERBS: tuple[Verb, ...] = (
         name="timeline",
         says="What was remembered before and after a memory or a moment.",
         takes=r.TimelineRequest,
-        gives=a.TimelineAnswer,
+        gives=v.TimelineAnswer,
         path="/timeline",
         tool_text=Tool(
             says="Show what was remembered before and after a memory or a moment.",
@@ -292,7 +292,7 @@ VERBS: tuple[Verb, ...] = (
         name="secrets.reveal",
         says="What a sensitive memory says; each time is written to the audit log.",
         takes=r.SecretRequest,
-        gives=a.SecretAnswer,
+        gives=v.SecretAnswer,
         path="/memories/{id}/secret",
         command="secret get",
         example={"version": 1},
@@ -356,7 +356,7 @@ VERBS: tuple[Verb, ...] = (
     reads(
         name="shared_with_me",
         says="What other users share with you.",
-        gives=a.SharesAnswer,
+        gives=v.SharesAnswer,
         path="/shares/with-me",
         command="share list --with-me",
         tool_text=Tool(says="List what others share with you."),
@@ -364,7 +364,7 @@ VERBS: tuple[Verb, ...] = (
     reads(
         name="my_shares",
         says="What you share with other users.",
-        gives=a.SharesAnswer,
+        gives=v.SharesAnswer,
         path="/shares",
         command="share list",
         tool_text=Tool(says="List what you share."),
@@ -385,7 +385,7 @@ VERBS: tuple[Verb, ...] = (
         name="brief",
         says="What a session should begin with, for a project or at all.",
         takes=r.BriefRequest,
-        gives=a.BriefAnswer,
+        gives=v.BriefAnswer,
         path="/brief",
     ),
     *OWN_VERBS,
@@ -408,7 +408,7 @@ VERBS: tuple[Verb, ...] = (
         name="curation.proposals",
         says="What waits for a decision, or was decided.",
         takes=r.ProposalsRequest,
-        gives=a.ProposalsAnswer,
+        gives=v.ProposalsAnswer,
         path="/proposals",
         command="curate inbox",
         tool_text=Tool(

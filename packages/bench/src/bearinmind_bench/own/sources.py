@@ -11,11 +11,12 @@ from enum import StrEnum
 from typing import TypeVar
 
 from bearinmind.app import Mind
+from bearinmind.recall.history import Whose
 from bearinmind.recall.pipeline import LARGEST_POOL
 from bearinmind.recall.query_log import CapturedQuery
 from bearinmind.recall.selection import heads
 from bearinmind.text import analysis
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, State, Whose
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, State
 
 MOST_SHARED = (
     0.5  # of a question's words that its memory may have too, when both were written apart

@@ -27,7 +27,8 @@ m.updated_at <= :moment AND m.replaced_at > :moment
 
 -- fragment may_replace
 -- What is trusted less replaces nothing, unless a person decided so; see `bearinmind.outdates.verdicts`.
-(newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external' OR l.judgement IS NOT NULL)
+(newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external'
+    OR l.judgement::json ->> 'by' = 'person')
 
 -- fragment superseded
 EXISTS (

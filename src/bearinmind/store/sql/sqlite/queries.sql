@@ -25,7 +25,8 @@ m.updated_at <= :moment AND m.replaced_at > :moment
 
 -- fragment may_replace
 -- What is trusted less replaces nothing, unless a person decided so; see `bearinmind.outdates.verdicts`.
-(newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external' OR l.judgement IS NOT NULL)
+(newer.trust = m.trust OR newer.trust = 'user' OR m.trust = 'external'
+    OR json_extract(l.judgement, '$.by') = 'person')
 
 -- fragment marked
 -- A person says that a memory is outdated, or it is as likely as `MARK` of `bearinmind.outdates.verdicts`.
