@@ -95,6 +95,14 @@ class Browser:
         self.requests()
         self._ask("url", url=address)
 
+    def back(self) -> None:
+        """The page before this one, once it is there: a script would go with the page it runs in."""
+        self._ask("back")
+
+    def forward(self) -> None:
+        """The page after this one, likewise."""
+        self._ask("forward")
+
     def run(self, script: str, *arguments: Any) -> Any:
         """What a function body returns inside the page."""
         return self._ask("execute/sync", script=script, args=[*arguments])

@@ -80,7 +80,7 @@ def test_two_memories_stand_side_by_side_and_deciding_changes_the_next_recall(
     tab.press(*"which port is staging", "enter")
     sees(tab, "Until", ".earlier")
     assert items(tab)[0] == newer
-    tab.run("history.back()")
+    tab.back()
     tab.run("location.hash = '#/inbox?show=decided'")
     sees(tab, "The later one is true now", "main .mark")
     click(tab, "Undo", "main .decisions")

@@ -99,8 +99,8 @@ def test_a_link_signs_in_and_leaves_no_trace_in_the_browser(
     assert fresh.run("return document.cookie") == ""
     storage = "return JSON.stringify(sessionStorage) + JSON.stringify(localStorage)"
     assert link not in fresh.run(storage)
-    fresh.run("history.back()")
-    fresh.run("history.forward()")
+    fresh.back()
+    fresh.forward()
     assert link not in fresh.run("return location.href")
     assert fresh.console() == []  # nothing was refused on the way
     fresh.visit(f"{server.url}/#/signin?link={link}")  # whoever is in stays in
