@@ -96,7 +96,7 @@ class Browser:
         self._ask("url", url=address)
 
     def back(self) -> None:
-        """The page before this one, once it is there: a script would go with the page it runs in."""
+        """The page before this one, once it is there; a script would end with the page it is in."""
         self._ask("back")
 
     def forward(self) -> None:
