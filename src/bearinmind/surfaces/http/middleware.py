@@ -1,4 +1,4 @@
-"""What holds for every request: how much is taken on, under which name, and what is written down.
+"""What holds for every request: its bounds, under which name it is asked, and what is written down.
 
 Around all is a plain ASGI application, so that nothing that goes wrong inside gets past it.
 """
@@ -18,19 +18,23 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
+import uvicorn
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bearinmind.config import Settings
 from bearinmind.errors import (
     AddressTooLong,
+    HeadTooLong,
     MindError,
     NotAllowed,
     RequestTooLarge,
     ServerOverloaded,
     TimedOut,
+    UnreadableRequest,
 )
 from bearinmind.remember.secrets import find, masked
 from bearinmind.surfaces.http import logs, responses
@@ -58,6 +62,117 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+
+
+# ---- the head of a request -----------------------------------------------------------------------
+
+# uvicorn reads a head of any length for as long as it takes. Our protocol bounds both: otherwise a
+# few clients who never end theirs could take all memory or all connections.
+
+_LONGEST_HEAD = 65_536  # bytes of a request line and headers
+
+
+class BoundedConfig(uvicorn.Config):
+    """The configuration of uvicorn, with how long clients may take."""
+
+    client_seconds = 30.0
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Reads requests whose heads are neither too long nor too late."""
+
+    _in_head = True
+    _head_bytes = 0
+    _late: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a head."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._arrived()
+        self._read()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the rest of this head: every one of a connection has its time."""
+        super().on_message_begin()
+        if self._late is None:
+            self._wait_for_head()
+
+    def _wait_for_head(self) -> None:
+        self._late = self.loop.call_later(self._seconds, self._end_if_idle)
+
+    def _end_if_idle(self) -> None:
+        """End a connection whose head is late, once the answer before it is sent."""
+        self._late = None
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._wait_for_head()
+        else:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Give a client who does not read so long to go on, and no longer."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Wait no more: the client reads."""
+        self._read()
+        super().resume_writing()
+
+    def _read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    @property
+    def _seconds(self) -> float:
+        """How long a client may take for a head, and for reading a part of an answer."""
+        assert isinstance(self.config, BoundedConfig)  # noqa: S101  `Server` makes no other
+        return self.config.client_seconds
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless this head is too long by now."""
+        if self._in_head:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._in_head and self._head_bytes > _LONGEST_HEAD and not self.transport.is_closing():
+            self._refuse(
+                HeadTooLong(f"the head of the request is longer than {_LONGEST_HEAD:,} bytes")
+            )
+
+    def send_400_response(self, msg: str) -> None:
+        """Tell somebody that what they sent is not HTTP."""
+        self._refuse(UnreadableRequest(msg, hint="Send HTTP/1.1."))
+
+    def _refuse(self, error: MindError) -> None:
+        """Answer before anybody was asked, and end the connection."""
+        answer = responses.problem(error, secrets.token_hex(16), {"Connection": "close"})
+        status = HTTPStatus(answer.status_code)
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
+        lines += [name + b": " + value for name, value in answer.raw_headers]
+        self.transport.write(b"\r\n".join([*lines, b"", answer.body]))
+        self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        """What comes now is a body."""
+        self._in_head = False
+        self._arrived()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What comes now is another head."""
+        super().on_message_complete()
+        self._in_head, self._head_bytes = True, 0
+
+    def _arrived(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 # ---- how much is taken on ----------------------------------------------------------------------

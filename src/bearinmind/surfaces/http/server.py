@@ -1,141 +1,30 @@
-"""The process that serves: it runs until it is told to stop, and finishes what it has begun.
-
-uvicorn reads a head of any length for as long as it takes. Our protocol bounds both: otherwise a
-few clients who never end theirs could take all memory or all connections.
-"""
+"""The process that serves: it runs until it is told to stop, and finishes what it has begun."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import signal
 import socket
 import threading
 from collections.abc import Iterator
-from http import HTTPStatus
 from time import monotonic
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import HeadTooLong, InvalidSetting, MindError, UnreadableRequest
-from bearinmind.surfaces.http import auth, responses
+from bearinmind.errors import InvalidSetting
+from bearinmind.surfaces.http import auth
 from bearinmind.surfaces.http.app import build
-
-LONGEST_HEAD = 65_536  # bytes of a request line and headers
+from bearinmind.surfaces.http.middleware import BoundedConfig, BoundedProtocol
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG = 2_048
+_LOOK = 0.1  # seconds between two looks whether anything was asked
 _KEPT = 75  # seconds that a connection without requests is kept: longer than clients keep theirs
-
-
-class BoundedProtocol(HttpToolsProtocol):
-    """Reads requests whose heads are neither too long nor too late."""
-
-    _in_head = True
-    _head_bytes = 0
-    _late: asyncio.TimerHandle | None = None
-
-    _unread: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a head."""
-        super().connection_made(transport)
-        self._wait_for_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        self._arrived()
-        self._read()
-        super().connection_lost(exc)
-
-    def on_message_begin(self) -> None:
-        """Begin to wait for the rest of this head: every one of a connection has its time."""
-        super().on_message_begin()
-        if self._late is None:
-            self._wait_for_head()
-
-    def _wait_for_head(self) -> None:
-        self._late = self.loop.call_later(self._seconds, self._end_if_idle)
-
-    def _end_if_idle(self) -> None:
-        """End a connection whose head is late, once the answer before it is sent."""
-        self._late = None
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._wait_for_head()
-        else:
-            self.transport.close()
-
-    def pause_writing(self) -> None:
-        """Give a client who does not read so long to go on, and no longer."""
-        super().pause_writing()
-        self._unread = self.loop.call_later(self._seconds, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """Wait no more: the client reads."""
-        self._read()
-        super().resume_writing()
-
-    def _read(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
-
-    @property
-    def _seconds(self) -> float:
-        """How long a client may take for a head, and for reading a part of an answer."""
-        assert isinstance(self.config, _Config)  # noqa: S101  `Server` makes no other
-        return self.config.client_seconds
-
-    def data_received(self, data: bytes) -> None:
-        """Read on, unless this head is too long by now."""
-        if self._in_head:
-            self._head_bytes += len(data)
-        super().data_received(data)
-        if self._in_head and self._head_bytes > LONGEST_HEAD and not self.transport.is_closing():
-            self._refuse(
-                HeadTooLong(f"the head of the request is longer than {LONGEST_HEAD:,} bytes")
-            )
-
-    def send_400_response(self, msg: str) -> None:
-        """Tell somebody that what they sent is not HTTP."""
-        self._refuse(UnreadableRequest(msg, hint="Send HTTP/1.1."))
-
-    def _refuse(self, error: MindError) -> None:
-        """Answer before anybody was asked, and end the connection."""
-        answer = responses.problem(error, secrets.token_hex(16), {"Connection": "close"})
-        status = HTTPStatus(answer.status_code)
-        lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
-        lines += [name + b": " + value for name, value in answer.raw_headers]
-        self.transport.write(b"\r\n".join([*lines, b"", answer.body]))
-        self.transport.close()
-
-    def on_headers_complete(self) -> None:
-        """What comes now is a body."""
-        self._in_head = False
-        self._arrived()
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """What comes now is another head."""
-        super().on_message_complete()
-        self._in_head, self._head_bytes = True, 0
-
-    def _arrived(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
-
-
-class _Config(uvicorn.Config):
-    """The configuration of uvicorn, with how long clients may take."""
-
-    client_seconds = 30.0
 
 
 class Server(uvicorn.Server):
@@ -149,9 +38,7 @@ class Server(uvicorn.Server):
         self._socket = _listening(settings)
         self._public_url = settings.server_url
         self._idle_exit = idle_exit  # seconds without a request after which it ends by itself
-        self._asked = 0  # requests so far
-        self._idle_since = monotonic()
-        config = _Config(
+        config = BoundedConfig(
             app,
             http=BoundedProtocol,
             ws="none",
@@ -187,15 +74,20 @@ class Server(uvicorn.Server):
         """Have it stop, from another thread."""
         self.should_exit = True
 
-    async def on_tick(self, counter: int) -> bool:
-        """Look several times a second whether it is time to end."""
-        asked = self.server_state.total_requests
-        if asked != self._asked or self.server_state.tasks:
-            self._asked, self._idle_since = asked, monotonic()
-        idle = monotonic() - self._idle_since
-        return await super().on_tick(counter) or (
-            self._idle_exit is not None and idle > self._idle_exit
-        )
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and to look for idleness if that is to end it."""
+        await super().startup(sockets)
+        if self._idle_exit is not None:
+            self._watch = asyncio.create_task(self._stop_after(self._idle_exit))
+
+    async def _stop_after(self, idle: float) -> None:
+        """Stop once so many seconds have passed without a request."""
+        asked, since = 0, monotonic()
+        while monotonic() - since <= idle:
+            await asyncio.sleep(_LOOK)
+            if self.server_state.tasks or self.server_state.total_requests != asked:
+                asked, since = self.server_state.total_requests, monotonic()
+        self.stop()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
