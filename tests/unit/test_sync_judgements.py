@@ -28,7 +28,7 @@ from bearinmind.changes import (
 from bearinmind.protocols import Store
 from bearinmind.remember.secrets import Boundary
 from bearinmind.sync.model import Operation
-from bearinmind.sync.pull import Reconciliation
+from bearinmind.sync.reconcile import Reconciliation
 from bearinmind.testing import FixedClock
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Trust, UserId
 from bearinmind.vault.keys import Key, Keyring

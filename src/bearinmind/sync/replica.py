@@ -1,7 +1,7 @@
 """A replica: memories on this machine that are kept the same as those on a server.
 
 A write does not wait for the server. What was changed here is pending until the server took it;
-what was changed elsewhere is merged here, where the keys are, by `pull`. Every step can be
+what was changed elsewhere is merged here, where the keys are, by `reconcile`. Every step can be
 repeated: a crash, a lost answer or a second process that does the same costs time and nothing else.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -17,11 +18,15 @@ from bearinmind import errors
 from bearinmind.changes import (
     MOST_CONFLICTS,
     Change,
+    ConflictState,
+    LinkState,
     Peer,
     Refused,
+    ShareState,
     Stale,
     Subject,
     SubjectKind,
+    SyncConflict,
     Taken,
     Verdict,
     conflict_subject,
@@ -30,9 +35,11 @@ from bearinmind.changes import (
     share_subject,
 )
 from bearinmind.models.outbound_http import batches
-from bearinmind.protocols import Received, Settled, Store, every_memory
+from bearinmind.outdates.verdicts import REPLACING
+from bearinmind.protocols import Gone, History, Received, Settled, Store, SubjectState, every_memory
 from bearinmind.sync.model import (
     PAGE_BYTES,
+    Arrived,
     Operation,
     Pulled,
     Sealing,
@@ -41,12 +48,19 @@ from bearinmind.sync.model import (
     size_of,
     vectors_by_id,
 )
-from bearinmind.sync.pull import Pull, drop_link
-from bearinmind.types import Filter, Scope, State
+from bearinmind.sync.reconcile import (
+    Reconciled,
+    Reconciliation,
+    disagreements,
+    drop_link,
+    drop_one_in_the_way,
+)
+from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Scope, State
 
 PAGE = 200  # changes of one request
 BATCH = 100  # changes that are sent at a time, at most
 _RESENT_AT_ONCE = 100
+_TRIES = 5  # against writers of this store that are faster: each try is over in milliseconds
 
 
 @dataclass(slots=True, kw_only=True)
@@ -204,6 +218,153 @@ class Replica:
             self.store.keep_peer(self.scope, kept)
 
 
+# ---- what is pulled ------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class Pull:
+    """Takes changes of a server, each merged with what was changed here."""
+
+    store: Store
+    scope: Scope
+    sealing: Sealing
+    clock: Callable[[], datetime]
+    report: SyncReport
+    #: Links that are impossible beside another one; perhaps that one ends later in the feed.
+    deferred: list[Arrived] = field(default_factory=list)
+
+    def take(self, changes: Sequence[Arrived]) -> None:
+        """Take changes, in order; what is known already changes nothing."""
+        known = self.store.peer_numbers(self.scope, [change.subject for change in changes])
+        new = [change for change in changes if change.number > known.get(change.subject, 0)]
+        # Memories before links: a purge here removes links, and what the server has is merged then.
+        for kinds in (Gone, History, LinkState | ShareState | ConflictState):
+            self._take_all([change for change in new if isinstance(change.state, kinds)])
+        self._join_twins(changes)
+        links = [x.subject.parts for x in changes if x.subject.kind is SubjectKind.LINK]
+        if pairs := {frozenset((x[0], x[2])) for x in links if x[1] in REPLACING}:
+            for conflict in disagreements(self.store, self.scope, pairs):
+                self._keep_conflict(conflict)
+
+    def _take_all(self, changes: Sequence[Arrived]) -> None:
+        """Take changes, as often as another writer is faster."""
+        left = [*changes]
+        for _ in range(_TRIES):
+            if not left:
+                return
+            left = self._take(left)
+        if left:
+            raise errors.StoreBusy(
+                f"{len(left)} changed things are being changed here all the time"
+            )
+
+    def _take(self, changes: Sequence[Arrived]) -> list[Arrived]:
+        """Take changes; those that were not taken because another writer was faster."""
+        subjects = [change.subject for change in changes]
+        # Numbers before states: a change between them makes the number stale, and is seen.
+        numbers = self.store.numbers(self.scope, subjects)
+        states = self.store.states(self.scope, subjects)
+        received: list[Received] = []
+        for change in changes:
+            each = self._received(change, states[change.subject], numbers.get(change.subject, 0))
+            received += [] if each is None else [each]
+        verdicts = self.store.receive(self.scope, received) if received else []
+        by_subject = {change.subject: change for change in changes}
+        overtaken: list[Arrived] = []
+        for each, verdict in zip(received, verdicts, strict=True):
+            change = by_subject[each.subject]
+            match verdict:
+                case Taken():
+                    self.report.pulled += 1
+                    self.report.merged += not each.settled
+                    self.report.conflicts += each.conflict is not None
+                case Stale():
+                    overtaken.append(change)
+                case Refused(errors.SupersedeCycle()):
+                    self.deferred.append(change)
+                case Refused(error):
+                    raise error
+        return overtaken
+
+    def _received(self, change: Arrived, local: SubjectState, number: int) -> Received | None:
+        """What is to be kept; None when the merge needs a key that is not here."""
+        if number and local == LinkState(()):
+            source, _, target = map(MemoryId, change.subject.parts)
+            if len(self.store.get_many(self.scope, [source, target])) < 2:  # noqa: PLR2004 (both)
+                settled = change.state == local  # a purge has removed it
+                return Received(change.subject, local, number, settled, change.number)
+        state, settled, conflict = Reconciled(change.state, settled=True)
+        if number or isinstance(local, History):  # what is new here is taken as it is
+            reconcile = Reconciliation(self.sealing, self.clock())
+            try:
+                state, settled, conflict = reconcile(
+                    change.subject, local, change.state, pending=number > 0
+                )
+            except errors.VaultFailure as error:
+                self.report.waiting += 1
+                reason = f"it cannot be merged with what the server has: {error.message}"
+                self.store.refuse(self.scope, change.subject, number, reason)
+                return None
+        if isinstance(state, History):
+            state = self._under_present_key(state)
+        return Received(change.subject, state, number, settled, change.number, conflict)
+
+    def _under_present_key(self, history: History) -> History:
+        """The history; what was sealed under a key that was rotated away here is sealed anew."""
+        retired = self.store.retired_keys() if history.sealed else frozenset()
+        if retired.isdisjoint(record.key_id for record in history.sealed):
+            return history
+        vault = self.sealing.vault
+        sealed = [
+            vault.seal(x.owner, x.id, x.version, vault.open(x)) if x.key_id in retired else x
+            for x in history.sealed
+        ]
+        return replace(history, sealed=tuple(sealed))
+
+    def finish(self) -> None:
+        """Take the links that were impossible, once everything else was taken.
+
+        A link of this replica that still makes one impossible is dropped: the server was first.
+        """
+        deferred, self.deferred = self.deferred, []
+        for change in deferred:
+            while drop_one_in_the_way(self.store, self.scope, change, self.clock()):
+                pass
+            self.take([change])
+
+    def _keep_conflict(self, conflict: SyncConflict) -> None:
+        """Keep a conflict, unless it is known, open or resolved."""
+        subject = conflict_subject(conflict)
+        number = self.store.numbers(self.scope, [subject]).get(subject, 0)
+        state = self.store.states(self.scope, [subject])[subject]
+        known = state.conflict if isinstance(state, ConflictState) else None
+        if known is None or known.at < conflict.at:
+            self.store.receive(self.scope, [Received(subject, ConflictState(conflict), number)])
+            self.report.conflicts += 1
+
+    # ---- memories that say the same ------------------------------------------------------------
+
+    def _join_twins(self, changes: Sequence[Arrived]) -> None:
+        """Of two memories that say the same, made on two machines, the older one is served.
+
+        Every replica makes the same link. The texts of sensitive memories are not compared.
+        """
+        memories = [x.subject for x in changes if x.subject.kind is SubjectKind.MEMORY]
+        ids = [MemoryId(subject.parts[0]) for subject in memories]
+        superseded = {link.target for link in self.store.newer(self.scope, ids)}
+        for memory in self.store.get_many(self.scope, ids).values():
+            is_served = memory.deleted_at is None and memory.id not in superseded
+            if is_served and (twin := self.store.same_content(self.scope, memory)):
+                self._join(*sorted((memory, twin), key=lambda x: (x.created_at, x.id)))
+
+    def _join(self, older: Memory, younger: Memory) -> None:
+        at = max(self.clock(), younger.created_at)
+        link = Link(source=older.id, target=younger.id, kind=LinkKind.SUPERSEDES, created_at=at)
+        with suppress(errors.DuplicateLink, errors.SupersedeCycle):
+            self.store.add_link(self.scope, link)
+            self.report.joined += 1
+
+
 # ---- what is sent --------------------------------------------------------------------------------
 
 
@@ -258,11 +419,7 @@ class Push:
         bases = self.store.peer_numbers(self.scope, subjects)
         states = self.store.states(self.scope, subjects)
         operations = [
-            (
-                change,
-                Operation(change.subject, bases.get(change.subject, 0), states[change.subject]),
-            )
-            for change in changes
+            (x, Operation(x.subject, bases.get(x.subject, 0), states[x.subject])) for x in changes
         ]
         return batches(
             operations, lambda each: size_of(each[1].state), most=len(changes), size=PAGE_BYTES

@@ -15,11 +15,11 @@ from bearinmind.changes import Change, Stale, Subject, Taken, Verdict, memory_su
 from bearinmind.errors import MindError
 from bearinmind.protocols import Gone, History, Received, Settled, Store
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.sync import merge, pull, replica, shared_copies
+from bearinmind.sync import merge, reconcile, replica, shared_copies
 from bearinmind.sync.merge import text_of, versions_of
 from bearinmind.sync.model import Arrived, Operation
-from bearinmind.sync.pull import Pull, Reconciled, Reconciliation
-from bearinmind.sync.replica import Push, Replica, SyncReport
+from bearinmind.sync.reconcile import Reconciled, Reconciliation
+from bearinmind.sync.replica import Pull, Push, Replica, SyncReport
 from bearinmind.sync.server_side import ServerSide
 from bearinmind.types import MemoryId, Scope
 
@@ -187,7 +187,7 @@ def _a_new_epoch_is_taken_for_the_old_one() -> Iterator[None]:
 
 @_fault
 def _of_two_judgements_that_of_the_server_is_kept() -> Iterator[None]:
-    with mock.patch.object(pull, "_judged_links", pull._links):
+    with mock.patch.object(reconcile, "_judged_links", reconcile._links):
         yield
 
 
