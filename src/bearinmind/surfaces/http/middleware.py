@@ -51,6 +51,7 @@ OTHER: Final = "other"  #: the label of what the server does not know: methods, 
 REQUEST_ID = "X-Request-Id"
 HOOK = "X-Bear-In-Mind-Hook"  #: what became of the last run of a hook on the sender's machine
 
+_LONGEST_HEAD = 65_536  # bytes of a request line and headers
 _LONGEST_ADDRESS = 32_768  # bytes of a path and its parameters
 _GOOD_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 #: Unless the answer says otherwise. What is answered is private, and is no page.
@@ -68,8 +69,6 @@ _HEADERS = {
 
 # uvicorn reads a head of any length for as long as it takes. Our protocol bounds both: otherwise a
 # few clients who never end theirs could take all memory or all connections.
-
-_LONGEST_HEAD = 65_536  # bytes of a request line and headers
 
 
 class BoundedConfig(uvicorn.Config):
