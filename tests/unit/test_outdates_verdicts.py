@@ -250,7 +250,7 @@ def unsure(*pairs: str) -> list[Link]:
 
 def test_a_pair_that_may_be_two_states_is_read_with_the_question() -> None:
     judged, links = scored("ab"), unsure("ba")
-    [(older, newer)] = to_be_read(judged, links, ALL, Question(Asks.NONE, {}))
+    [(older, newer)] = to_be_read(judged, links, ALL, Question(Asks.NONE, {}), {})
     assert (older.id, newer.id) == ("a", "b")
 
 
@@ -267,7 +267,7 @@ def test_a_pair_that_may_be_two_states_is_read_with_the_question() -> None:
 def test_nothing_is_read_where_there_is_nothing_to_tell(
     order: str, links: list[Link], asks: Asks
 ) -> None:
-    assert to_be_read(scored(order), links, ALL, Question(asks, {})) == []
+    assert to_be_read(scored(order), links, ALL, Question(asks, {}), {}) == []
 
 
 @pytest.mark.parametrize(("preference", "expected"), [(0.9, "ba"), (0.1, "ab")])
@@ -332,7 +332,7 @@ def ordered(order: str, links: list[Link], preferences: Mapping[str, float]) -> 
 
 def test_a_newer_state_from_further_down_comes_first_if_the_question_surely_prefers_it() -> None:
     links = [link("ha", probability=0.3)]
-    [(older, newer)] = to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {}))
+    [(older, newer)] = to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {}), {})
     assert (older.id, newer.id) == ("a", "h")
     assert ordered(NAMES, links, {"ha": 0.97}) == "habcdefgi"
     assert ordered(NAMES, links, {"ha": 0.8}) == NAMES
@@ -340,7 +340,7 @@ def test_a_newer_state_from_further_down_comes_first_if_the_question_surely_pref
 
 def test_a_doubtful_newer_state_from_further_down_is_not_even_read() -> None:
     links = [link("ha", probability=0.025)]
-    assert to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {})) == []
+    assert to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {}), {}) == []
 
 
 def test_of_several_states_that_come_before_one_the_newest_is_the_first() -> None:
@@ -350,7 +350,7 @@ def test_of_several_states_that_come_before_one_the_newest_is_the_first() -> Non
 
 def test_marked_states_below_the_best_are_in_order_without_a_look() -> None:
     links = [link("ih", probability=0.95)]
-    assert to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {})) == []
+    assert to_be_read(scored(NAMES), links, ALL, Question(Asks.NONE, {}), {}) == []
     assert ordered(NAMES, links, {}) == "abcdefgih"
 
 
@@ -365,10 +365,33 @@ def test_a_long_memory_is_read_with_an_older_one_that_nobody_compared(
     links: list[Link], is_read: bool
 ) -> None:
     question = Question(Asks.NONE, {})
-    assert bool(to_be_read(scored("ab"), links, LONG, question)) is is_read
+    assert bool(to_be_read(scored("ab"), links, LONG, question, {})) is is_read
     preferences = {frozenset({MemoryId("a"), MemoryId("b")}): 0.99}
     arranged = arrange(scored("ab"), links, LONG, question, Group.OFF, preferences)
     assert arranged.judged[0].id == ("b" if is_read else "a")
+
+
+@pytest.mark.parametrize(
+    ("order", "odds", "is_read"),
+    [
+        ("ab", (1.5, 2.0), True),
+        ("ab", (1.5, 0.5), False),  # the newer one hardly answers
+        ("ba", (1.5, 2.0), False),  # it stands where its time says
+        ("acb", (1.5, 2.0), False),  # others stand between them
+    ],
+)
+def test_the_first_two_are_read_together_if_both_answer(
+    order: str, odds: tuple[float, float], is_read: bool
+) -> None:
+    told = dict(zip(map(MemoryId, "ab"), odds, strict=True))
+    pairs = to_be_read(scored(order), [], ALL, Question(Asks.NONE, {}), told)
+    assert [(older.id, newer.id) for older, newer in pairs] == [("a", "b")] * is_read
+
+
+def test_of_two_that_nobody_compared_the_newer_is_first_only_if_it_is_surely_preferred() -> None:
+    assert ordered("ab", [], {"ba": 0.9}) == "ba"
+    assert ordered("ab", [], {"ba": 0.7}) == "ab"
+    assert ordered("ab", unsure("ba"), {"ba": 0.7}) == "ba"
 
 
 def test_a_memory_is_followed_by_the_states_that_it_was_put_before() -> None:

@@ -112,6 +112,11 @@ def test_the_first_two_are_read_at_once_and_one_that_answers_makes_the_others_ne
     assert looked.report.pairs == 2
 
 
+def test_what_does_not_answer_keeps_its_place_however_much_less_another_one_does() -> None:
+    assert order(look(Reader({"a": 0.002, "b": 0.017}), *map(memory, "ab"))) == "ab"
+    assert order(look(Reader({"a": 0.002, "b": 0.1}), *map(memory, "ab"))) == "ba"
+
+
 def test_a_candidate_that_scores_far_below_the_first_is_not_read() -> None:
     reader = Reader({"a": 0.1, "b": 0.1, "c": 0.1})
     look(reader, *map(memory, "abcd"), step=0.25)  # the last one has a quarter of the first

@@ -44,8 +44,11 @@ _ORDERED_BY_WORDS = 4  # ... these where no model reads
 _PER_SCORE = 2.5  # log odds that a score lower by a factor e must outweigh (docs/adr/0065)
 _LIKELY = 0.05  # probability of a link from which on its pair is read with the question ...
 _MOST_FAR = 2  # ... of those with a newer memory further down so many (docs/adr/0062) ...
+_SURE = 2.2  # ... and the log odds that put that one first
 _MOST_LONG = 3  # pairs with a long memory that are read without a link (docs/adr/0063) ...
-_SURE = 2.2  # ... and the log odds that put the newer one of either first
+_BOTH_ANSWER = 2  # ... and so are the first, if both answer ... (docs/adr/0073)
+_ANSWER = 1.0  # ... with these log odds ...
+_SURE_APART = 1.0  # ... and the log odds that put the newer one of either first
 _LEAST_PROBABLE = 0.0094  # what a pair without a link counts as, by words alone
 _CERTAIN = 0.999  # no probability counts as more, not even what somebody has decided
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
@@ -177,10 +180,12 @@ def to_be_read(
     links: Sequence[Link],
     memories: Mapping[MemoryId, Memory],
     question: Question,
+    odds: Mapping[MemoryId, float],
 ) -> list[tuple[Memory, Memory]]:
     """The pairs, the older first, of which only a look at the question tells what comes first.
 
-    They may be two states of one thing, and one of them does not stand where its time says.
+    They may be two states of one thing, and one of them does not stand where its time says. `odds`
+    are the log odds that a memory answers, as far as they were read.
     """
     if question.asks is Asks.THEN:
         return []
@@ -188,7 +193,11 @@ def to_be_read(
     behind = [x for x in likely if x.is_behind and not x.is_far and x.probability < MARK]
     below = [x for x in likely if x.from_below]
     below.sort(key=lambda x: (-x.probability, x.newer.id, x.older.id))
-    chosen = [*behind, *below[:_MOST_FAR], *_long(judged, links, memories)]
+    apart = [*_unlinked(judged, links, memories)]
+    long = [x for x in apart if _is_long(memories[x.older.id], memories[x.newer.id])]
+    first = {each.id for each in judged[:_BOTH_ANSWER] if odds.get(each.id, 0.0) > _ANSWER}
+    both = [x for x in apart if {x.older.id, x.newer.id} <= first and x not in long]
+    chosen = [*behind, *below[:_MOST_FAR], *long[:_MOST_LONG], *both]
     return [(memories[x.older.id], memories[x.newer.id]) for x in chosen]
 
 
@@ -222,27 +231,25 @@ def _linked(
             )
 
 
-def _long(
+def _unlinked(
     judged: Sequence[Judged], links: Iterable[Link], memories: Mapping[MemoryId, Memory]
-) -> list[_Linked]:
-    """The best candidates that no link connects, the newer below the older, and one of them long.
-
-    Memories are compared as a whole, which tells little of one that is about many things.
-    """
+) -> Iterator[_Linked]:
+    """The best candidates that no link connects, the newer below the older."""
     known = {frozenset((link.source, link.target)) for link in links}
-    found = []
     for one, other in combinations(judged[:ORDERED], 2):
         older, newer = memories[one.id], memories[other.id]
         if (
-            max(len(older.content), len(newer.content)) > LONGEST
-            and frozenset((one.id, other.id)) not in known
+            frozenset((one.id, other.id)) not in known
             and (newer.created_at - older.created_at).total_seconds() >= LEAST_DAYS * _DAY
             and may_outdate(newer, older)
             and other.score > 0
         ):
-            pair = _Linked(other, one, 0.0, is_behind=True, is_far=False, from_below=False)
-            found.append(pair)
-    return found[:_MOST_LONG]
+            yield _Linked(other, one, 0.0, is_behind=True, is_far=False, from_below=False)
+
+
+def _is_long(*memories: Memory) -> bool:
+    """Whether one is about many things: memories are compared as a whole, which tells little."""
+    return any(len(memory.content) > LONGEST for memory in memories)
 
 
 def _read_orders(
@@ -252,13 +259,13 @@ def _read_orders(
     question: Question,
     preferences: Preferences,
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
-    """Which candidates precede which, where a model reads: linked pairs, and long memories.
+    """Which candidates precede which, where a model reads: linked pairs, and what was read besides.
 
     A marked pair that is already in order is named as well, so that no other pair undoes it. Of
     several states that come before the same one the newest is the first.
     """
     lifted: dict[MemoryId, list[MemoryId]] = {}
-    for pair in (*_linked(judged, links, memories), *_long(judged, links, memories)):
+    for pair in (*_linked(judged, links, memories), *_unlinked(judged, links, memories)):
         newer, older = pair.newer.id, pair.older.id
         if question.asks is Asks.THEN:
             if pair.probability >= MARK and not pair.is_far:
@@ -281,7 +288,8 @@ def _is_current_first(pair: _Linked, preference: float) -> bool:
         return True
     ratio = min(pair.newer.score / pair.older.score, 1.0)
     lower = 0.0 if pair.is_far else -_PER_SCORE * math.log(ratio)
-    return log_odds(preference) > lower + (_SURE if pair.is_far or not pair.probability else 0.0)
+    sure = _SURE if pair.is_far else 0.0 if pair.probability else _SURE_APART
+    return log_odds(preference) > lower + sure
 
 
 def log_odds(probability: float) -> float:

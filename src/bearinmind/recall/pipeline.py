@@ -279,7 +279,7 @@ class Recall:
         question = groups.Question.of(asked.time, newer.frequency, newer.among)
         preferences: groups.Preferences | None = {} if read_pairs else None
         if read_pairs and not self.rerank:
-            doubtful = groups.to_be_read(judged, links, seen, question)
+            doubtful = groups.to_be_read(judged, links, seen, question, odds)
             preferences, more = read_states(read_pairs, query.text, doubtful, odds)
             read = read + more if read and more else read or more
         may_be_hits = {id_ for id_, each in seen.items() if admits(query.filter, each)}

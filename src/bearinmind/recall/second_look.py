@@ -35,7 +35,7 @@ _LEAST = 0.02  # ... others must be so probable by what the legs found
 _PER_ODDS = 0.1  # of the logarithm of a score: what the log odds count (docs/adr/0062)
 # Log odds: what answers no more than that is no earlier state of what is asked for ...
 _NO_STATE = -3.0  # (docs/adr/0062)
-_NO_ANSWER = -4.0  # ... or no present one ...
+_NO_ANSWER = -4.0  # ... or no present one; how much less says nothing (docs/adr/0073) ...
 _FAR_BELOW = 8.0  # ... nor is what answers so much less than the older memory (docs/adr/0061)
 _SENTENCE = re.compile(r"(?<=[.!?;\n])\s+|(?<=\u3002)")
 ANSWERS = "answers"  #: the factor of a candidate that another place was given
@@ -122,7 +122,9 @@ def _reordered(judged: list[Judged], odds: Mapping[MemoryId, float]) -> list[Jud
     before = [judged[place] for place in places]
     if len(before) < 2 or before[-1].score <= 0:  # noqa: PLR2004  two to be put in order
         return judged
-    after = sorted(before, key=lambda x: -(math.log(x.score) + _PER_ODDS * odds[x.id]))
+    after = sorted(
+        before, key=lambda x: -(math.log(x.score) + _PER_ODDS * max(odds[x.id], _NO_ANSWER))
+    )
     reordered = [*judged]
     for place, own, here in zip(places, after, before, strict=True):
         reordered[place] = _with_score(own, here.score)
