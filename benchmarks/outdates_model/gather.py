@@ -33,12 +33,13 @@ from published import MODELS, tokenizer  # noqa: E402  beside the package that i
 
 DATA = ROOT / "benchmarks" / "data"
 BASES = ("e5-small", "minilm")  #: the published encoders that trainings start from
-OWN_SETS = ("agent-store", "changes", "notes", "stores", "unanswerable")
+OWN_SETS = ("agent-store", "changes", "notes", "stores", "unanswerable", "voices")
 PAIRS = ("train", "train2", "train3")
 BACKGROUND = ("background", "background2")
 LONG_TIMES = 2  # that threads and stores of long memories are there: memories are long
 SUBJECTS_TIMES = 5  # ... and threads in which the same is said of several people or things
-DIALOGUES_TIMES = 4  # ... and those in which a later turn seldom replaces an earlier one
+DIALOGUES_TIMES = 4  # ... and those in which a later turn seldom replaces an earlier one ...
+PASSING_TIMES = 5  # ... and those in which a new state is said in passing
 #: They overlap with sets that are reported on, or hold no questions.
 LEFT_OUT = ("strategyqa-facts", "sni-adversarialqa-answerable", "intents")
 IN_A_ROW = 10  # words that two texts may not have in common
@@ -67,7 +68,8 @@ def main() -> None:
         "pairs": [line for name in PAIRS for line in _lines(DATA / "changes" / f"{name}.jsonl")],
         "threads": _with_long("threads")
         + SUBJECTS_TIMES * [*_lines(DATA / "changes" / "subject_threads.jsonl")]
-        + DIALOGUES_TIMES * [*_lines(DATA / "changes" / "dialogue_threads.jsonl")],
+        + DIALOGUES_TIMES * [*_lines(DATA / "changes" / "dialogue_threads.jsonl")]
+        + PASSING_TIMES * [*_lines(DATA / "changes" / "passing_threads.jsonl")],
         "stores": _with_long("stores"),
         "background": [
             (line["user_id"], line["content"])

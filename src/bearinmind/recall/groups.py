@@ -45,7 +45,7 @@ _PER_SCORE = 2.5  # log odds that a score lower by a factor e must outweigh (doc
 _LIKELY = 0.05  # probability of a link from which on its pair is read with the question ...
 _MOST_FAR = 2  # ... of those with a newer memory further down so many (docs/adr/0062) ...
 _SURE = 2.2  # ... and the log odds that put that one first
-_MOST_LONG = 3  # pairs with a long memory that are read without a link (docs/adr/0063) ...
+_MOST_LONG = 3  # pairs with a long memory, compared as a whole, that are read without a link ...
 _BOTH_ANSWER = 2  # ... and so are the first, if both answer ... (docs/adr/0073)
 _ANSWER = 1.0  # ... with these log odds ...
 _SURE_APART = 1.0  # ... and the log odds that put the newer one of either first
@@ -185,7 +185,7 @@ def to_be_read(
     """The pairs, the older first, of which only a look at the question tells what comes first.
 
     They may be two states of one thing, and one of them does not stand where its time says. `odds`
-    are the log odds that a memory answers, as far as they were read.
+    are those of `second_look.read_first`.
     """
     if question.asks is Asks.THEN:
         return []
@@ -194,7 +194,7 @@ def to_be_read(
     below = [x for x in likely if x.from_below]
     below.sort(key=lambda x: (-x.probability, x.newer.id, x.older.id))
     apart = [*_unlinked(judged, links, memories)]
-    long = [x for x in apart if _is_long(memories[x.older.id], memories[x.newer.id])]
+    long = [x for x in apart if max(len(memories[y.id].content) for y in x[:2]) > LONGEST]
     first = {each.id for each in judged[:_BOTH_ANSWER] if odds.get(each.id, 0.0) > _ANSWER}
     both = [x for x in apart if {x.older.id, x.newer.id} <= first and x not in long]
     chosen = [*behind, *below[:_MOST_FAR], *long[:_MOST_LONG], *both]
@@ -236,20 +236,11 @@ def _unlinked(
 ) -> Iterator[_Linked]:
     """The best candidates that no link connects, the newer below the older."""
     known = {frozenset((link.source, link.target)) for link in links}
-    for one, other in combinations(judged[:ORDERED], 2):
+    for one, other in combinations([x for x in judged[:ORDERED] if x.score > 0], 2):
         older, newer = memories[one.id], memories[other.id]
-        if (
-            frozenset((one.id, other.id)) not in known
-            and (newer.created_at - older.created_at).total_seconds() >= LEAST_DAYS * _DAY
-            and may_outdate(newer, older)
-            and other.score > 0
-        ):
+        days = (newer.created_at - older.created_at).total_seconds() / _DAY
+        if {one.id, other.id} not in known and days >= LEAST_DAYS and may_outdate(newer, older):
             yield _Linked(other, one, 0.0, is_behind=True, is_far=False, from_below=False)
-
-
-def _is_long(*memories: Memory) -> bool:
-    """Whether one is about many things: memories are compared as a whole, which tells little."""
-    return any(len(memory.content) > LONGEST for memory in memories)
 
 
 def _read_orders(

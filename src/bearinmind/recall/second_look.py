@@ -122,9 +122,8 @@ def _reordered(judged: list[Judged], odds: Mapping[MemoryId, float]) -> list[Jud
     before = [judged[place] for place in places]
     if len(before) < 2 or before[-1].score <= 0:  # noqa: PLR2004  two to be put in order
         return judged
-    after = sorted(
-        before, key=lambda x: -(math.log(x.score) + _PER_ODDS * max(odds[x.id], _NO_ANSWER))
-    )
+    worth = {x.id: math.log(x.score) + _PER_ODDS * max(odds[x.id], _NO_ANSWER) for x in before}
+    after = sorted(before, key=lambda x: -worth[x.id])
     reordered = [*judged]
     for place, own, here in zip(places, after, before, strict=True):
         reordered[place] = _with_score(own, here.score)
